@@ -1,0 +1,77 @@
+"""
+Walking what hangs on an exception: causes, contexts, groups.
+
+Every walk is bounded and visits nothing twice; an exception whose attributes raise has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+
+#: How many links of a chain are looked at. Longer ones exist only where code re-raises in a loop.
+MAX_LINKS: Final = 16
+
+#: How many leaves of a group are looked at.
+MAX_LEAVES: Final = 1000
+
+_cause = BaseException.__dict__["__cause__"].__get__
+_context = BaseException.__dict__["__context__"].__get__
+_suppressed = BaseException.__dict__["__suppress_context__"].__get__
+
+
+def cause_of(exc: BaseException) -> BaseException | None:
+    """
+    Return what an exception was raised from: its cause, or the context that was not suppressed.
+    """
+    cause: BaseException | None = _cause(exc)
+    if cause is None and not _suppressed(exc):
+        cause = _context(exc)
+    return cause
+
+
+def handled_by(exc: BaseException) -> BaseException | None:
+    """
+    Return what was being handled when an exception was raised, also under ``from None``.
+
+    What comes from a suppressed context may decide a code and must not be shown.
+    """
+    handled: BaseException | None = _cause(exc)
+    if handled is None:
+        handled = _context(exc)
+    return None if handled is exc else handled
+
+
+def causes_of(exc: BaseException) -> list[BaseException]:
+    """
+    Return the visible causes of an exception, newest first, without itself.
+    """
+    seen, found = {id(exc)}, list[BaseException]()
+    link = cause_of(exc)
+    while link is not None and id(link) not in seen and len(found) < MAX_LINKS:
+        seen.add(id(link))
+        found.append(link)
+        link = cause_of(link)
+    return found
+
+
+def leaves_of(exc: BaseException) -> list[BaseException]:
+    """
+    Return the exceptions at the ends of a group, in order; an exception that is no group is its only leaf.
+    """
+    return list(_leaves(exc))
+
+
+def _leaves(exc: BaseException) -> Iterator[BaseException]:
+    pending, seen, given = [exc], set[int](), 0
+    while pending and given < MAX_LEAVES:
+        leaf = pending.pop()
+        if id(leaf) in seen:
+            continue
+        seen.add(id(leaf))
+        if isinstance(leaf, BaseExceptionGroup):
+            pending += reversed(leaf.exceptions)
+        else:
+            given += 1
+            yield leaf

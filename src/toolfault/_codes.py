@@ -1,0 +1,132 @@
+"""
+The two closed vocabularies of the contract, and what a code implies.
+
+Rule 1: the wire strings are Everruns' ``McpErrorCode`` and ``McpErrorCategory``; nothing is added here.
+Rule 2: category and retryable are defaults of a code. Every occurrence may differ in each, independently.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class McpErrorCode(StrEnum):
+    """
+    What went wrong, as one of ten words.
+    """
+
+    TOOL_NOT_FOUND = "tool_not_found"
+    """No tool of that name. A thing that the tool looked for and did not find is `INVALID_ARGUMENTS`."""
+
+    TOOL_TIMEOUT = "tool_timeout"
+    """Time ran out after work began; whether it happened is unknown. A connection that was never made is `INTERNAL`."""
+
+    TOOL_PANICKED = "tool_panicked"
+    """The tool's code failed in a way that its author did not plan. A failure that was planned for is `INTERNAL`."""
+
+    INVALID_ARGUMENTS = "invalid_arguments"
+    """The caller can mend it by calling differently. If nobody may do it at all, it is `PERMISSION_DENIED`."""
+
+    PERMISSION_DENIED = "permission_denied"
+    """The caller is known and not allowed. Traffic that a policy stops, whoever calls, is `NETWORK_BLOCKED`."""
+
+    QUOTA_EXCEEDED = "quota_exceeded"
+    """A limit is reached; waiting or paying helps. An overloaded server without a limit is `INTERNAL`, transient."""
+
+    NETWORK_BLOCKED = "network_blocked"
+    """A policy, not an outage, stops the connection. An outage of what the tool talks to is `INTERNAL`, transient."""
+
+    MCP_SERVER_UNREACHABLE = "mcp_server_unreachable"
+    """The MCP server itself cannot be reached, or died. An HTTP API or a database behind a tool is `INTERNAL`."""
+
+    INTERNAL = "internal"
+    """The server, or something behind it, failed. Only `retryable` says whether another try is worth it."""
+
+    UNKNOWN = "unknown"
+    """A reader's word for a code that it does not know. No server half emits it."""
+
+
+class McpErrorCategory(StrEnum):
+    """
+    What kind of help would mend it.
+    """
+
+    TRANSIENT = "transient"
+    """Time helps. If only a person or a deployment helps, it is `PERMANENT`."""
+
+    PERMANENT = "permanent"
+    """The same call will fail again. If another call would work, it is `VALIDATION`."""
+
+    VALIDATION = "validation"
+    """Other arguments help. If other credentials help, it is `AUTH`."""
+
+    AUTH = "auth"
+    """Other credentials or rights help; whose they are, the code tells."""
+
+    UNKNOWN = "unknown"
+    """A reader's word for a category that it does not know. No server half emits it."""
+
+
+#: What each code implies where nothing else is said: category, retryable (contracts 1.2).
+DEFAULTS: Final[dict[McpErrorCode, tuple[McpErrorCategory, bool]]] = {
+    McpErrorCode.TOOL_NOT_FOUND: (McpErrorCategory.PERMANENT, False),
+    McpErrorCode.TOOL_TIMEOUT: (McpErrorCategory.TRANSIENT, True),
+    McpErrorCode.TOOL_PANICKED: (McpErrorCategory.PERMANENT, False),
+    McpErrorCode.INVALID_ARGUMENTS: (McpErrorCategory.VALIDATION, False),
+    McpErrorCode.PERMISSION_DENIED: (McpErrorCategory.AUTH, False),
+    McpErrorCode.QUOTA_EXCEEDED: (McpErrorCategory.TRANSIENT, True),
+    McpErrorCode.NETWORK_BLOCKED: (McpErrorCategory.PERMANENT, False),
+    McpErrorCode.MCP_SERVER_UNREACHABLE: (McpErrorCategory.TRANSIENT, True),
+    McpErrorCode.INTERNAL: (McpErrorCategory.PERMANENT, False),
+    McpErrorCode.UNKNOWN: (McpErrorCategory.PERMANENT, False),
+}
+
+_CODES: Final = {code.value: code for code in McpErrorCode}
+_CATEGORIES: Final = {category.value: category for category in McpErrorCategory}
+
+
+def fold_code(wire: str) -> McpErrorCode:
+    """
+    Return the code with this wire string; one that is not known here folds to `McpErrorCode.UNKNOWN`.
+    """
+    return _CODES.get(wire, McpErrorCode.UNKNOWN)
+
+
+def fold_category(wire: str) -> McpErrorCategory:
+    """
+    Return the category with this wire string; one that is not known here folds to `McpErrorCategory.UNKNOWN`.
+    """
+    return _CATEGORIES.get(wire, McpErrorCategory.UNKNOWN)
+
+
+def code_named(name: str) -> McpErrorCode:
+    """
+    Return the code that an author named.
+
+    Raises:
+        ValueError: No such code; the message lists those there are.
+    """
+    if isinstance(name, McpErrorCode):
+        return name
+    try:
+        return _CODES[name]
+    except (KeyError, TypeError):
+        known = ", ".join(_CODES)
+        raise ValueError(f"{name!r} is no McpErrorCode; the codes are {known}") from None
+
+
+def category_named(name: str) -> McpErrorCategory:
+    """
+    Return the category that an author named.
+
+    Raises:
+        ValueError: No such category; the message lists those there are.
+    """
+    if isinstance(name, McpErrorCategory):
+        return name
+    try:
+        return _CATEGORIES[name]
+    except (KeyError, TypeError):
+        known = ", ".join(_CATEGORIES)
+        raise ValueError(f"{name!r} is no McpErrorCategory; the categories are {known}") from None

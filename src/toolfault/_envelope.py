@@ -1,0 +1,267 @@
+"""
+The error envelope as a value: one `McpExecuteError`.
+
+Rule 1: exactly the seven members of the contract, in its order. What is no field here is not in the envelope.
+Rule 2: an author's mistake is an error at once; a peer's unknown word folds, and only there.
+Rule 3: no I/O, no framework.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolfault._codes import (
+    DEFAULTS,
+    McpErrorCategory,
+    McpErrorCode,
+    category_named,
+    code_named,
+    fold_category,
+    fold_code,
+)
+
+
+#: The longest wait that the wire can carry: an unsigned 32-bit integer.
+MAX_RETRY_AFTER_SECONDS: Final = 2**32 - 1
+
+
+Kind = Literal["missing-field", "wrong-type", "out-of-range", "duplicate-field"]
+"""
+What can be wrong with a member.
+"""
+
+
+class InvalidEnvelope(ValueError):  # noqa: N818 -- named for what was met, as ValueError's kin in pydantic and httpx are
+    """
+    An object from the wire is no `McpExecuteError`.
+
+    Attributes:
+        kind:
+            ``missing-field``, ``wrong-type``, ``out-of-range`` or ``duplicate-field``.
+
+        field:
+            The member at fault; empty if the object itself is.
+    """
+
+    def __init__(self, kind: Kind, field: str) -> None:
+        super().__init__(kind, field)
+        self.kind = kind
+        self.field = field
+
+    def __str__(self) -> str:
+        """
+        Say what is wrong with which member.
+        """
+        return f"{self.kind.replace('-', ' ')}: {self.field or 'the envelope itself'}"
+
+
+def whole_seconds(wait: float | timedelta) -> int:
+    """
+    Return a wait as whole seconds, rounded up so that nobody comes back too early.
+
+    Args:
+        wait: Seconds, or a timedelta.
+
+    Raises:
+        ValueError: A bool, a negative, NaN or infinite wait, or one above 2**32 - 1 seconds.
+    """
+    seconds: Any = wait.total_seconds() if isinstance(wait, timedelta) else wait
+    # True is an int in Python, and no number of seconds.
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise ValueError(f"retry_after_seconds must be a number of seconds or a timedelta, not {wait!r}")
+    if not math.isfinite(seconds) or not 0 <= seconds <= MAX_RETRY_AFTER_SECONDS:
+        raise ValueError(f"retry_after_seconds must lie from 0 to {MAX_RETRY_AFTER_SECONDS}, not {wait!r}")
+    return math.ceil(seconds)
+
+
+class McpExecuteError(BaseModel):
+    """
+    What one failed tool call tells its caller.
+
+    The contract is Everruns' ``McpExecuteError``. Values are frozen; each ``with_*`` returns a changed copy.
+
+    Attributes:
+        code:
+            What went wrong.
+
+        message:
+            What a model reads. It stands alone, since many hosts show nothing else.
+
+        category:
+            What kind of help would mend it.
+
+        retryable:
+            Whether the same call is worth sending again. Says nothing about whether repeating it is *safe*.
+
+        retry_after_seconds:
+            Whole seconds to wait before the next attempt, 0 to 2**32 - 1. None: the server does not know.
+
+        hint:
+            What the caller could do instead.
+
+        cause_chain:
+            Messages of the underlying failures, oldest first.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: McpErrorCode
+    message: str
+    category: McpErrorCategory
+    retryable: Annotated[bool, Field(strict=True)]
+    retry_after_seconds: Annotated[int, Field(strict=True, ge=0, le=MAX_RETRY_AFTER_SECONDS)] | None = None
+    hint: str | None = None
+    cause_chain: tuple[str, ...] = ()
+
+    @classmethod
+    def new(cls, code: McpErrorCode | str, message: str) -> McpExecuteError:
+        """
+        Return an envelope with the code's default category and retryability.
+
+        Raises:
+            ValueError: There is no such code.
+        """
+        known = code_named(code)
+        category, retryable = DEFAULTS[known]
+        return cls(code=known, message=message, category=category, retryable=retryable)
+
+    def with_category(self, category: McpErrorCategory | str) -> McpExecuteError:
+        """
+        Return a copy with this category; retryable stays.
+
+        Raises:
+            ValueError: There is no such category.
+        """
+        return self.model_copy(update={"category": category_named(category)})
+
+    def with_retryable(self, retryable: bool) -> McpExecuteError:
+        """
+        Return a copy with this retryability; the category stays.
+
+        Raises:
+            ValueError: Not a bool.
+        """
+        if not isinstance(retryable, bool):  # pyright: ignore[reportUnnecessaryIsInstance] -- "false" is true in Python
+            raise ValueError(f"retryable must be True or False, not {retryable!r}")  # noqa: TRY004 -- one class for all five
+        return self.model_copy(update={"retryable": retryable})
+
+    def with_retry_after_seconds(self, wait: float | timedelta) -> McpExecuteError:
+        """
+        Return a copy that asks for this wait, rounded up to whole seconds.
+
+        Raises:
+            ValueError: A bool, a negative, NaN or infinite wait, or one above 2**32 - 1 seconds.
+        """
+        return self.model_copy(update={"retry_after_seconds": whole_seconds(wait)})
+
+    def with_hint(self, hint: str) -> McpExecuteError:
+        """
+        Return a copy with this hint.
+        """
+        return self.model_copy(update={"hint": hint})
+
+    def with_cause(self, cause: str) -> McpExecuteError:
+        """
+        Return a copy whose chain ends with one more cause, the newest.
+        """
+        return self.model_copy(update={"cause_chain": (*self.cause_chain, cause)})
+
+    def to_wire(self) -> dict[str, Any]:
+        """
+        Return the object for the wire: members in the contract's order, None and an empty chain left out.
+        """
+        wire: dict[str, Any] = {
+            "code": self.code.value,
+            "message": self.message,
+            "category": self.category.value,
+            "retryable": self.retryable,
+        }
+        if self.retry_after_seconds is not None:
+            wire["retry_after_seconds"] = self.retry_after_seconds
+        if self.hint is not None:
+            wire["hint"] = self.hint
+        if self.cause_chain:
+            wire["cause_chain"] = list(self.cause_chain)
+        return wire
+
+    @classmethod
+    def from_wire(cls, obj: object) -> McpExecuteError:
+        """
+        Return the envelope that an object of the wire is, by the contract's strict decoder (contracts 1.3).
+
+        An unknown code or category folds to ``unknown``; unknown members are ignored. Keep the object itself
+        where it is to be forwarded.
+
+        Raises:
+            InvalidEnvelope: A member is missing, of the wrong type, or out of range.
+        """
+        if not isinstance(obj, Mapping):
+            _refuse("wrong-type", "")
+        code = _member(obj, "code", str)
+        message = _member(obj, "message", str)
+        category = _member(obj, "category", str)
+        retryable = _member(obj, "retryable", bool)
+        wait = obj.get("retry_after_seconds")
+        if wait is not None:
+            if type(wait) is not int:
+                _refuse("wrong-type", "retry_after_seconds")
+            if not 0 <= wait <= MAX_RETRY_AFTER_SECONDS:
+                _refuse("out-of-range", "retry_after_seconds")
+        hint = obj.get("hint")
+        if hint is not None and not isinstance(hint, str):
+            _refuse("wrong-type", "hint")
+        chain: Any = obj.get("cause_chain", ())
+        # null is refused here, unlike in the other optional members.
+        if not isinstance(chain, list | tuple) or not all(isinstance(cause, str) for cause in chain):
+            _refuse("wrong-type", "cause_chain")
+        return cls.model_construct(
+            code=fold_code(code),
+            message=message,
+            category=fold_category(category),
+            retryable=retryable,
+            retry_after_seconds=wait,
+            hint=hint,
+            cause_chain=tuple(chain),
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> McpExecuteError:
+        """
+        Return the envelope that a JSON text is; stricter than `from_wire` in that a repeated member is an error.
+
+        Raises:
+            InvalidEnvelope: A member is missing, repeated, of the wrong type, or out of range.
+            ValueError: The text is no JSON.
+        """
+        return cls.from_wire(json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _member(obj: Mapping[Any, Any], name: str, kind: type) -> Any:
+    if name not in obj:
+        _refuse("missing-field", name)
+    value = obj[name]
+    if not isinstance(value, kind):
+        _refuse("wrong-type", name)
+    return value
+
+
+def _refuse(kind: Kind, field: str) -> NoReturn:
+    raise InvalidEnvelope(kind, field)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    obj = dict(pairs)
+    if len(obj) < len(pairs):
+        names = [name for name, _ in pairs]
+        _refuse("duplicate-field", next(name for name in names if names.count(name) > 1))
+    return obj

@@ -1,0 +1,33 @@
+"""
+The names by which rules find classes, and peers find us.
+
+A class is known by where it is *defined*: ``module.qualname``. So a rule for a package needs no import of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+#: Our place in a result's ``_meta``, and the identifier of our extension (SEP-2133 grammar).
+META_KEY: Final = "io.github.toolfault/error"
+
+#: The version of what stands under `META_KEY`.
+META_VERSION: Final = 1
+
+
+def qualified_name(cls: type) -> str:
+    """
+    Return ``module.qualname`` of a class; never raises, whatever the class does to its attributes.
+    """
+    try:
+        return f"{cls.__module__}.{cls.__qualname__}"
+    except Exception:  # noqa: BLE001 -- a metaclass may raise anything; type's own slots don't
+        return f"?.{type.__dict__['__qualname__'].__get__(cls)}"
+
+
+def class_name(exc: BaseException) -> str:
+    """
+    Return the bare name of an exception's class.
+    """
+    return qualified_name(type(exc)).rpartition(".")[2]

@@ -1,0 +1,208 @@
+"""
+Which rule speaks for an exception.
+
+Rule 1: a registry never changes; ``with_rules`` returns another.
+Rule 2: rules are keyed by the name of the class where it is defined, and found along the MRO: nothing is imported.
+Rule 3: a package's own class is asked before any builtin, wherever it stands in the MRO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from toolfault._codes import McpErrorCode, code_named
+from toolfault._envelope import McpExecuteError
+from toolfault._names import qualified_name
+from toolfault._verdict import Rule, Verdict
+from toolfault.errors import InvalidRule, ToolFault
+
+
+Meaning: TypeAlias = (
+    "McpErrorCode | str | McpExecuteError | ToolFault | Verdict | Callable[[Any], Any]"
+)
+"""
+What a user may say that an exception means: a code, an envelope, a fault, or a function of the exception that
+returns one of these or None for "no opinion".
+"""
+
+Expect: TypeAlias = "Mapping[type[BaseException] | str, Meaning]"
+"""
+A user's rules: an exception class, or its qualified name, to its meaning.
+"""
+
+
+class Registry:
+    """
+    All rules that a guard knows, immutable.
+
+    Args:
+        rules: Qualified class names to what they mean.
+        load: Called once, at the first look-up, for more rules; so that importing tables costs nothing before.
+    """
+
+    __slots__ = ("_found", "_load", "_rules")
+
+    def __init__(self, rules: Mapping[str, Rule] | None = None, *, load: Callable[[], Mapping[str, Rule]] | None = None) -> None:
+        """
+        Make a registry; see the class.
+        """
+        self._rules: dict[str, Rule] = dict(rules or {})
+        self._load = load
+        # Weak keys: classes made at run time may go.
+        self._found: WeakKeyDictionary[type, tuple[tuple[str, Rule], ...]] = WeakKeyDictionary()
+
+    def with_rules(self, expect: Expect) -> Registry:
+        """
+        Return a registry in which these rules win over the present ones.
+
+        Raises:
+            InvalidRule: A key is no exception class and no qualified name, a class is given twice, or a
+                meaning is none of those that `Meaning` lists.
+        """
+        return Registry({**self._all(), **rules_of(expect)})
+
+    def rules_for(self, cls: type[BaseException]) -> tuple[tuple[str, Rule], ...]:
+        """
+        Return the rules along the MRO of a class, nearest first, builtins last, each with its name.
+        """
+        found = self._found.get(cls)
+        if found is None:
+            rules = self._all()
+            names = [qualified_name(base) for base in cls.__mro__]
+            names.sort(key=lambda name: name.startswith("builtins."))
+            found = self._found[cls] = tuple((name, rules[name]) for name in names if name in rules)
+        return found
+
+    def verdict_on(self, exc: BaseException) -> tuple[str, Verdict] | None:
+        """
+        Return the first opinion on an exception, with the name of the class whose rule gave it.
+
+        Raises:
+            Exception: Whatever a rule raises.
+        """
+        for name, rule in self.rules_for(type(exc)):
+            verdict = rule if isinstance(rule, Verdict) else rule(exc)
+            if verdict is not None:
+                return name, verdict
+        return None
+
+    def _all(self) -> dict[str, Rule]:
+        if self._load is not None:
+            load, self._load = self._load, None
+            self._rules = {**load(), **self._rules}
+        return self._rules
+
+    def __contains__(self, name: object) -> bool:
+        """
+        Tell whether a qualified class name has a rule of its own.
+        """
+        return name in self._all()
+
+    def __iter__(self) -> Iterator[str]:
+        """
+        Go through the qualified class names.
+        """
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        """
+        Count the rules.
+        """
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        """
+        Show how many rules there are.
+        """
+        return f"<Registry ({len(self)} rules)>"
+
+
+def rules_of(expect: Expect) -> dict[str, Rule]:
+    """
+    Return a user's rules under the qualified names of their classes.
+
+    Raises:
+        InvalidRule: As `Registry.with_rules`.
+    """
+    rules: dict[str, Rule] = {}
+    for key, meaning in expect.items():
+        name = _name_of(key)
+        if name in rules:
+            raise InvalidRule(f"{name} is given twice, as a class and as a name; keep one")
+        rules[name] = _rule_of(name, meaning)
+    return rules
+
+
+def _name_of(key: object) -> str:
+    if isinstance(key, type) and issubclass(key, BaseException):
+        return qualified_name(key)
+    if isinstance(key, str) and "." in key and all(part.isidentifier() or part == "<locals>" for part in key.split(".")):
+        return key
+    raise InvalidRule(
+        f"{key!r} is no exception class and no qualified name like 'httpx.ReadTimeout' or 'builtins.ValueError'"
+    )
+
+
+def _rule_of(name: str, meaning: object) -> Rule:
+    if isinstance(meaning, type) or not (isinstance(meaning, str | McpExecuteError | ToolFault | Verdict) or callable(meaning)):
+        raise InvalidRule(
+            f"the rule for {name} must be a code, an envelope, a ToolFault or a function of the exception, not {meaning!r}"
+        )
+    if callable(meaning):
+        return _Function(name, meaning)
+    try:
+        return verdict_from(meaning)
+    except ValueError as exc:
+        raise InvalidRule(f"the rule for {name}: {exc}") from None
+
+
+class _Function:
+    """
+    A user's function of the exception, as a rule.
+    """
+
+    __slots__ = ("_function", "name")
+
+    def __init__(self, name: str, function: Callable[[Any], Any]) -> None:
+        self.name = name
+        self._function = function
+
+    def __call__(self, exc: BaseException) -> Verdict | None:
+        answer = self._function(exc)
+        if answer is None:
+            return None
+        try:
+            return verdict_from(answer)
+        except (TypeError, ValueError) as cause:
+            raise InvalidRule(f"the rule for {self.name} returned {answer!r}, which is no meaning: {cause}") from None
+
+
+def verdict_from(meaning: object) -> Verdict:
+    """
+    Return a meaning as a verdict.
+
+    Raises:
+        ValueError: A text that names no code.
+        TypeError: None of the meanings.
+    """
+    if isinstance(meaning, Verdict):
+        return meaning
+    outcome = meaning.outcome if isinstance(meaning, ToolFault) else None
+    if isinstance(meaning, ToolFault):
+        meaning = meaning.envelope
+    if isinstance(meaning, McpExecuteError):
+        return Verdict(
+            code=meaning.code,
+            category=meaning.category,
+            retryable=meaning.retryable,
+            retry_after_seconds=meaning.retry_after_seconds,
+            message=meaning.message,
+            hint=meaning.hint,
+            outcome=outcome,
+            causes=meaning.cause_chain,
+        )
+    if isinstance(meaning, str):
+        return Verdict(code=code_named(meaning))
+    raise TypeError("it must be a code, an envelope, a ToolFault, or None")
