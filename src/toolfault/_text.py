@@ -1,11 +1,390 @@
 """
 Making text safe to show and to serialize.
+
+Rule 1: nothing here raises, whatever an object does when it is asked for its text.
+Rule 2: at most `WINDOW` characters of any text are looked at; size is limited before any pattern runs.
+Rule 3: a pattern's quantifiers are bounded, or the last thing in it, so that time grows with the text and no faster.
 """
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import cache
+from typing import Any, Final, cast
+
+
+#: How much of any text is looked at, in characters.
+WINDOW: Final = 8192
+
+#: What leaves at most, in bytes of UTF-8: of a message, of a hint, of one cause.
+MESSAGE_BYTES: Final = 2048
+HINT_BYTES: Final = 600
+CAUSE_BYTES: Final = 400
+
+#: How deep a container is written out, and how many of an exception's arguments are.
+_DEPTH: Final = 8
+_ARGUMENTS: Final = 16
+
+#: The longest int, in bits, that is written out; Python itself refuses at some 14,000.
+_INT_BITS: Final = 4096
+
+# Past anything that a class puts over them.
+_ARGS: Final[Any] = BaseException.__dict__["args"]
+_NAME: Final[Any] = type.__dict__["__name__"]
+
+
+# ---- from objects to text
 
 
 def safe_str(value: object) -> str:
-    return str(value)
+    """
+    Return the text of anything.
+
+    A str comes back whole. Everything else is limited to `WINDOW` characters: dicts, lists and tuples become JSON,
+    bytes are decoded, an object that can't say what it is becomes its class's name in angle brackets.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: A signal arrived meanwhile. Nothing else.
+    """
+    # Three quarters of all calls; isinstance comes later, since it may ask the object.
+    if type(value) is str:
+        return value
+    text = _text_or_none(value)
+    return f"<{_NAME.__get__(type(value))}>" if text is None else text
+
+
+def text_of(exc: BaseException) -> str:
+    """
+    Return the best text that an exception has, at most `WINDOW` characters; empty if it has nothing to say.
+
+    A KeyError shows its key without the quotes that ``str`` adds, and an exception whose only argument is a dict, a
+    list or bytes shows that readably, unless the class has a ``__str__`` of its own.
+    """
+    args: tuple[object, ...] = _ARGS.__get__(exc) or ()
+    text = _argument(exc, args)
+    if text is None:
+        text = _text_or_none(exc)
+    if text is None:
+        texts = (_text_or_none(arg) for arg in args[:_ARGUMENTS])
+        text = ", ".join(text[:WINDOW] for text in texts if text)
+    return "" if text.isspace() else text[:WINDOW]
+
+
+def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
+    # The text of the only argument, where that says it better than str(exc).
+    if len(args) != 1:
+        return None
+    try:
+        shown_by = type(exc).__str__
+    except Exception:  # noqa: BLE001 -- a metaclass may raise anything
+        return None
+    (arg,) = args
+    if shown_by is BaseException.__str__:
+        if arg is None:
+            return ""
+        return _text_or_none(arg) if issubclass(type(arg), (dict, list, tuple, bytes, bytearray)) else None
+    return _text_or_none(arg) if shown_by is KeyError.__str__ else None
+
+
+def _text_or_none(value: object) -> str | None:
+    try:
+        kind = type(value)
+        if issubclass(kind, str):
+            return str.__str__(cast("str", value))
+        if issubclass(kind, (bytes, bytearray)):
+            return bytes(cast("bytes", value)[:WINDOW]).decode("utf-8", "replace")
+        if issubclass(kind, (dict, list)) or kind is tuple:
+            plain_data = _bounded(value, [WINDOW], _DEPTH)
+            return json.dumps(plain_data, ensure_ascii=False, separators=(",", ":"))[:WINDOW]
+        return str.__str__(str(value))[:WINDOW]
+    except (KeyboardInterrupt, SystemExit):
+        # They may come from a signal handler, and then have nothing to do with this object.
+        raise
+    except BaseException:  # noqa: BLE001 -- __str__ may raise anything; panics of Rust extensions are no Exceptions
+        return None
+
+
+def _bounded(value: object, room: list[int], depth: int) -> object:
+    """
+    Return a copy that JSON can write, with about ``room[0]`` characters left for its content.
+    """
+    kind = type(value)
+    if issubclass(kind, str):
+        text = str.__str__(cast("str", value))[: max(0, room[0])]
+        room[0] -= len(text)
+        return text
+    room[0] -= 1
+    if value is None or kind in (bool, float) or (kind is int and cast("int", value).bit_length() < _INT_BITS):
+        return value
+    if not issubclass(kind, (dict, list, tuple)):
+        text = safe_str(value)[: max(0, room[0])]
+        room[0] -= len(text)
+        return text
+    if depth == 0:
+        return "…"
+    if issubclass(kind, dict):
+        pairs: dict[str, object] = {}
+        for key, item in dict.items(cast("dict[object, object]", value)):
+            if room[0] <= 0:
+                break
+            name = safe_str(key)[: room[0]]
+            room[0] -= len(name)
+            pairs[name] = _bounded(item, room, depth - 1)
+        return pairs
+    items: list[object] = []
+    walk = list.__iter__ if issubclass(kind, list) else tuple.__iter__
+    for item in cast("Any", walk)(value):
+        if room[0] <= 0:
+            break
+        items.append(_bounded(item, room, depth - 1))
+    return items
+
+
+# ---- characters
 
 
 def encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    """
+    Return a text that UTF-8 can encode: surrogate pairs joined, each lone surrogate replaced by U+FFFD.
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def clean(text: str) -> str:
+    r"""
+    Return a text without the characters that hide, reorder or command: printable ones, ``\n`` and ``\t`` stay, in NFC.
+
+    Escape sequences of terminals go as a whole. Emoji and scripts that join with U+200D lose the joining.
+    """
+    if text.isascii():
+        if text.isprintable() or not _control().search(text):
+            return text
+    else:
+        text = unicodedata.normalize("NFC", _invisible().sub("", encodable(text)))
+    return _line_end().sub("\n", _control_sequence().sub("", text))
+
+
+@cache
+def _control() -> re.Pattern[str]:
+    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@cache
+def _line_end() -> re.Pattern[str]:
+    return re.compile("\r\n?|[\x85\u2028\u2029]")
+
+
+@cache
+def _control_sequence() -> re.Pattern[str]:
+    # No body holds an introducer, so no character is looked at twice. A sequence without an end loses its introducer.
+    return re.compile(
+        r"""
+          (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]) [^\x07\x1b\x80-\x9f]{0,8192} (?:\x07|\x1b\\|\x9c)   # OSC DCS SOS PM APC
+        | (?:\x1b\[|\x9b) [0-?]{0,64} [\ -/]{0,16} [@-~]                                           # CSI
+        | \x1b [\ -/]{0,16} [0-~]                                                                  # all others
+        | [\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]
+        """,
+        re.VERBOSE,
+    )
+
+
+@cache
+def _invisible() -> re.Pattern[str]:
+    planes = "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(0xF))
+    return re.compile(
+        "["
+        "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # invisible, fillers, Mongolian selectors
+        "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"  # zero-width, bidi, annotations
+        "\ufe00-\ufe0f\U000e0000-\U000e0fff"  # variation selectors, tags
+        "\ue000-\uf8ff\U000f0000-\U0010ffff"  # private use
+        f"\ufdd0-\ufdef{planes}"  # noncharacters
+        "]+"
+    )
+
+
+# ---- what a program leaves in a text
+
+
+def plain(text: str) -> str:
+    """
+    Return a text without Python tracebacks, markup, object addresses and pydantic's links.
+
+    Of an HTML document its title stays. Angle brackets that are no markup stay: ``a < b``, ``List<int>``, ``<city>``.
+    """
+    if " (most recent call last):" in text or 'File "' in text or 'File \\"' in text:
+        text = _without_traceback(text)
+    if "0x" in text:
+        text = _address().sub("", _address_in_repr().sub(r"\1>", text))
+    if "errors.pydantic.dev" in text:
+        text = _pydantic_link().sub("", text)
+    if "<" in text:
+        text = _without_markup(text)
+    return text
+
+
+@cache
+def _address_in_repr() -> re.Pattern[str]:
+    return re.compile(r"(<[\w.]{1,200}(?:[ ][^\s<>]{1,200}){0,4}?) at 0x[0-9a-fA-F]{4,16}\b[^<>]{0,500}>")
+
+
+@cache
+def _address() -> re.Pattern[str]:
+    return re.compile(r" at 0x[0-9a-fA-F]{4,16}\b")
+
+
+@cache
+def _pydantic_link() -> re.Pattern[str]:
+    return re.compile(r"\s{0,8}For further information visit https://errors\.pydantic\.dev/\S*")
+
+
+_HEADER: Final = "Traceback (most recent call last):"
+
+
+def _without_traceback(text: str) -> str:
+    kept: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        before, header, after = line.partition(_HEADER)
+        if header:
+            inside = True
+            before = _margin().sub("", before.removesuffix("Exception Group "))
+            # A traceback that somebody wrote into one line, its line ends spelled out.
+            rest = [part for part in after.split("\\n") if part[:1] not in ("", " ", "\t")] if "\\n" in after else [after]
+            line = " ".join(part for part in (before.rstrip(), *rest) if part.strip())  # noqa: PLW2901 -- what is left of it
+            if not line:
+                continue
+        elif inside:
+            bare = _margin().sub("", line)
+            if _part_of_traceback().match(bare) or (bare == line and line[:1] in (" ", "\t")):
+                continue
+            line = bare  # noqa: PLW2901 -- as above
+            # The exception's own line ends it; an ExceptionGroup's margin goes on.
+            inside = not line.strip()
+        kept.append(line)
+    return _frame().sub("", "\n".join(kept))
+
+
+@cache
+def _margin() -> re.Pattern[str]:
+    # Of an ExceptionGroup: "  | ", "  +-+---------------- 1 ----------------".
+    return re.compile(r"^\s{0,80}[|+][\s|+-]{0,80}(?:\d{1,4} -{4,40}|\.\.\. -{4,40})?")
+
+
+@cache
+def _part_of_traceback() -> re.Pattern[str]:
+    return re.compile(r"\s{0,80}(?:File \"|The above exception was|During handling of the above|\[Previous line rep|[~^]+$|$)")
+
+
+@cache
+def _frame() -> re.Pattern[str]:
+    return re.compile(r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*)?\n?')
+
+
+#: Elements that nobody takes for a placeholder.
+_ELEMENTS: Final = (
+    "html|head|body|div|span|p|br|hr|b|i|u|em|strong|a|ul|ol|li|dl|dt|dd|h[1-6]|table|tbody|thead|tr|td|th|pre|img"
+    "|script|style|meta|iframe|svg|center|font|nav|footer|noscript|blockquote|tt|sup|sub|button|small"
+)
+
+
+def _without_markup(text: str) -> str:
+    if _markup().search(text) is None:
+        return text
+    if (start := _document().search(text)) is not None:
+        head, body = text[: start.start()], text[start.start() :]
+        end = _document_end().search(body)
+        tail = body[end.end() :] if end else ""
+        title = _title().search(body)
+        text = " ".join(part for part in (head.rstrip(), title[1].strip() if title else "", tail.strip()) if part)
+        if "<" not in text:
+            return text
+    text = _hidden_content().sub(" ", text)
+    closed = {name.lower() for name in _closing().findall(text)}
+    if "<" in text:
+        text = _tag().sub(lambda tag: _unless_markup(tag, closed), text)
+    return text.strip()
+
+
+def _unless_markup(tag: re.Match[str], closed: set[str]) -> str:
+    # What is markup becomes a space, what is prose stays.
+    name = tag[1]
+    if name is None:  # a comment, a declaration or a processing instruction
+        return " "
+    lower = name.lower()
+    if tag[0].startswith("</") or lower in closed or tag[0].endswith("/>") or "=" in tag[0]:
+        return " "
+    glued = len(name) == 1 and tag.start() > 0 and tag.string[tag.start() - 1].isalnum()
+    rest = tag[0][1 + len(name) :].strip("> ")
+    return tag[0] if glued or rest or not _element().fullmatch(lower) else " "
+
+
+@cache
+def _element() -> re.Pattern[str]:
+    return re.compile(_ELEMENTS)
+
+
+@cache
+def _markup() -> re.Pattern[str]:
+    return re.compile(r"<[A-Za-z!?/]")
+
+
+@cache
+def _document() -> re.Pattern[str]:
+    return re.compile(r"<!doctype html|<html\b|<head\b|<body\b", re.IGNORECASE)
+
+
+@cache
+def _document_end() -> re.Pattern[str]:
+    return re.compile(r"</html\s{0,8}>", re.IGNORECASE)
+
+
+@cache
+def _title() -> re.Pattern[str]:
+    return re.compile(r"<title[^<>]{0,200}>([^<]{0,500})", re.IGNORECASE)
+
+
+@cache
+def _hidden_content() -> re.Pattern[str]:
+    # To the end of the text if nothing closes it.
+    return re.compile(
+        r"<(script|style)\b(?:(?!</\1).)*+(?:</\1\s{0,8}>?)?|<!--(?:(?!-->).)*+(?:-->)?", re.IGNORECASE | re.DOTALL
+    )
+
+
+@cache
+def _closing() -> re.Pattern[str]:
+    return re.compile(r"</([A-Za-z][\w:.-]{0,60})")
+
+
+@cache
+def _tag() -> re.Pattern[str]:
+    return re.compile(r"<[?!][^<>]{0,500}>?|</?([A-Za-z][\w:.-]{0,60})(?:[\s/][^<>]{0,2000})?(?:>|\Z)")
+
+
+def one_line(text: str) -> str:
+    """
+    Return a text on one line, each run of white space a single space.
+    """
+    return " ".join(text.split())
+
+
+def cut(text: str, limit: int) -> str:
+    """
+    Return at most *limit* bytes of UTF-8 of a text, between two code points; what was cut ends in "…".
+    """
+    if len(text) * 4 <= limit:
+        return text
+    # A character has at least one byte, so the rest needn't be looked at.
+    encoded = text[: limit + 1].encode("utf-8", "surrogatepass")
+    if len(text) <= limit and len(encoded) <= limit:
+        return text
+    mark = "…" if limit >= 3 else ""
+    return encoded[: max(0, limit - 3) if mark else max(0, limit)].decode("utf-8", "ignore").rstrip() + mark

@@ -85,7 +85,7 @@ def last_resort(*, structured: bool = True) -> dict[str, Any]:
 
 
 def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[str, Any]:
-    envelope = _json(fault.envelope.to_wire())
+    envelope = json_safe(fault.envelope.to_wire())
     message = envelope["message"]
     texts = [message]
     if guidance is not Guidance.NONE and (advice := advice_for(fault.envelope)):
@@ -94,7 +94,7 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
     result: dict[str, Any] = {"content": [{"type": "text", "text": text} for text in texts], "isError": True}
     facts: dict[str, Any] = {"v": META_VERSION}
     if guidance is not Guidance.NONE:
-        facts |= {str(key): _json(value) for key, value in fault.facts.items() if value is not None}
+        facts |= {str(key): json_safe(value) for key, value in fault.facts.items() if value is not None}
         if fault.outcome is not None:
             facts["outcome"] = fault.outcome
     if structured:
@@ -120,9 +120,9 @@ def advice_for(envelope: McpExecuteError) -> str:
     return "\n".join(parts)
 
 
-def _json(value: Any, depth: int = 8) -> Any:
+def json_safe(value: Any, depth: int = 8) -> Any:
     """
-    Return a value as JSON that every serializer takes: finite numbers, encodable text, bounded depth.
+    Return a value as JSON that every serializer takes: finite numbers, encodable text; what is deeper becomes text.
     """
     if isinstance(value, str):
         return encodable(value)
@@ -131,7 +131,7 @@ def _json(value: Any, depth: int = 8) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if depth and isinstance(value, Mapping):
-        return {encodable(str(key)): _json(item, depth - 1) for key, item in value.items()}
+        return {encodable(str(key)): json_safe(item, depth - 1) for key, item in value.items()}
     if depth and isinstance(value, list | tuple):
-        return [_json(item, depth - 1) for item in value]
+        return [json_safe(item, depth - 1) for item in value]
     return encodable(str(value))

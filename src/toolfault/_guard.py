@@ -1,0 +1,341 @@
+"""
+The wrapper around a handler: it judges what was raised, logs it, tells the hooks, and never fails itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import math
+import secrets as _secrets
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, TypeVar, Unpack
+
+import anyio
+
+from toolfault._classify import Call, Disclosure, Policy, judge
+from toolfault._codes import McpErrorCode
+from toolfault._envelope import McpExecuteError
+from toolfault._log import Reporter
+from toolfault._names import class_name
+from toolfault._prose import careful
+from toolfault._purpose import Home
+from toolfault._redact import Redactor
+from toolfault._registry import Expect, Registry
+from toolfault._text import MESSAGE_BYTES
+from toolfault._verdict import Verdict
+from toolfault._wire import Guidance, to_result
+from toolfault.errors import ToolFault
+from toolfault.rules import DEFAULT
+
+
+if TYPE_CHECKING:
+    from toolfault.hooks import FailureHook
+
+
+__all__ = ["Guard", "GuardOptions", "being_cancelled"]
+
+T = TypeVar("T")
+
+OutputSchema = Literal["widen", "meta", "keep"]
+"""
+What becomes of a tool's ``outputSchema``: it is widened for the envelope; or it stays, and the envelope goes into
+``_meta``; or it stays, and the envelope goes into ``structuredContent`` all the same.
+"""
+
+_log = logging.getLogger("toolfault")
+
+#: How many tools' homes a guard remembers.
+_MAX_HOMES: Final = 4096
+
+
+class GuardOptions(TypedDict, total=False):
+    """
+    What a tool may decide for itself; see `Guard`.
+    """
+
+    timeout: float | None
+    expect: Expect
+    credentials: Literal["caller", "server"]
+    arguments_forwarded: bool
+    egress_allow: Iterable[str] | None
+    also: Iterable[str]
+    disclosure: Disclosure | str
+    guidance: Guidance | str
+    on_failure: Iterable[FailureHook]
+
+
+class _Prepared(NamedTuple):
+    """
+    What each failure needs, made once; shared by a server's guard and those of its tools where it may be.
+    """
+
+    policy: Policy
+    reporter: Reporter
+    homes: dict[int, tuple[object, Home]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guard:
+    """
+    What a server's owner decides about failures; one guard serves any number of tools, at the same time.
+
+    Attributes:
+        timeout:
+            Seconds that a call may take, waiting for a person included. None: no limit.
+
+        expect:
+            Rules of your own: an exception class, or its qualified name, to a code, an envelope, a `ToolFault`,
+            or a function of the exception that returns one of these or None.
+
+        registry:
+            The rules for everything else.
+
+        credentials:
+            Whose they are when an upstream refuses them: ``"caller"`` makes it ``permission_denied``, ``"server"``
+            makes it ``internal`` with category ``auth``.
+
+        arguments_forwarded:
+            Whether values from the caller reach upstreams. If not, an upstream that complains about values is
+            ``internal``.
+
+        egress_allow:
+            Hosts that may be talked to. An HTTP 403 from any other host is the egress proxy's. None: not known.
+
+        also:
+            Further packages of the tools' author, as ``("acme_core",)``: what they raise is raised on purpose.
+
+        disclosure:
+            How much of a failure a caller may read.
+
+        guidance:
+            What the text for the model says besides the message.
+
+        output_schema:
+            What becomes of a tool's ``outputSchema``.
+
+        secrets:
+            Values that never leave, of at least four characters each.
+
+        redactor:
+            One more engine: a function of a text that returns it without what it wants hidden.
+
+        on_failure:
+            Called with the fault, the exception and the call after each failure. No coroutine functions.
+
+    Raises:
+        InvalidRule: A rule in `expect` is none; the message says what would do.
+        ValueError: Another option has a value that it can't have.
+    """
+
+    timeout: float | None = None
+    expect: Expect = field(default_factory=dict[type[BaseException] | str, Any])
+    registry: Registry = DEFAULT
+    credentials: Literal["caller", "server"] = "caller"
+    arguments_forwarded: bool = True
+    egress_allow: Iterable[str] | None = None
+    also: Iterable[str] = ()
+    disclosure: Disclosure | str = Disclosure.REDACTED
+    guidance: Guidance | str = Guidance.BLOCK
+    output_schema: OutputSchema = "widen"
+    secrets: Iterable[str] = field(default=(), repr=False)
+    redactor: Callable[[str], str] | None = None
+    on_failure: Iterable[FailureHook] = ()
+
+    def __post_init__(self) -> None:
+        """
+        Check the options, and prepare what each failure needs.
+        """
+        if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < math.inf):
+            raise ValueError(f"timeout must be a positive number of seconds or None, not {self.timeout!r}")
+        _one_of("credentials", self.credentials, ("caller", "server"))
+        _one_of("output_schema", self.output_schema, ("widen", "meta", "keep"))
+        self._freeze("disclosure", _one_of("disclosure", self.disclosure, tuple(Disclosure)))
+        self._freeze("guidance", _one_of("guidance", self.guidance, tuple(Guidance)))
+        for name in ("also", "secrets", "on_failure") + (("egress_allow",) if self.egress_allow is not None else ()):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise ValueError(f"{name} is a list; write ({value!r},)")  # noqa: TRY004 -- as the other options
+            self._freeze(name, tuple(value))
+        for hook in self.on_failure:
+            if not callable(hook) or inspect.iscoroutinefunction(hook):
+                raise ValueError(f"on_failure takes plain functions of (fault, exception, call), not {hook!r}")
+        if self.redactor is not None and not callable(self.redactor):
+            raise ValueError(f"redactor must be a function from text to text, not {self.redactor!r}")
+        layers = (Registry().with_rules(self.expect),) if self.expect else ()
+        self._freeze("_prepared", _Prepared(self._policy(layers), Reporter(), {}))
+
+    _prepared: _Prepared = field(init=False, repr=False)
+
+    def _freeze(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _policy(self, declared: tuple[Registry, ...], redactor: Redactor | None = None) -> Policy:
+        hosts = self.egress_allow
+        return Policy(
+            declared=declared,
+            registry=self.registry,
+            redactor=redactor or Redactor(self.secrets, extra=self.redactor),
+            disclosure=Disclosure(self.disclosure),
+            own_credentials=self.credentials == "server",
+            arguments_forwarded=self.arguments_forwarded,
+            egress_allow=None if hosts is None else frozenset(host.lower() for host in hosts),
+        )
+
+    def with_options(self, **options: Unpack[GuardOptions]) -> Guard:
+        """
+        Return a guard for one tool: rules of its own are asked first, and the other options replace these.
+
+        Raises:
+            InvalidRule: As for `Guard`.
+            ValueError: As for `Guard`.
+            TypeError: No such option, or one that only a whole server can decide.
+        """
+        unknown = options.keys() - GuardOptions.__annotations__.keys()
+        if unknown:
+            known = ", ".join(sorted(GuardOptions.__annotations__))
+            raise TypeError(f"a tool has no option {', '.join(sorted(unknown))}; there are {known}")
+        guard = replace(self, **options)
+        mine = self._prepared
+        layers = mine.policy.declared
+        if "expect" in options:
+            layers = (*guard._prepared.policy.declared, *layers)
+        # One memory for the whole server: what was logged, whose modules are whose, what is secret.
+        homes = guard._prepared.homes if "also" in options else mine.homes
+        guard._freeze("_prepared", _Prepared(guard._policy(layers, mine.policy.redactor), mine.reporter, homes))
+        return guard
+
+    def judge(self, exc: BaseException, call: Call) -> ToolFault:
+        """
+        Return what an exception means, after it was logged and the hooks were told. Never raises.
+
+        Args:
+            exc: What was raised, without the wrapper that a host put around it.
+            call: The call that it ended.
+        """
+        failure_id = _secrets.token_hex(6)
+        try:
+            judgement = judge(exc, call, self._prepared.policy, self._home(call.function), failure_id)
+        except Exception:
+            _log.exception("Tool %r failed with %s, which could not be judged", call.tool[:128], class_name(exc))
+            message = f"The tool failed ({class_name(exc)}). The server's log tells more under the id {failure_id}."
+            return ToolFault.of(
+                McpExecuteError.new(McpErrorCode.INTERNAL, message), outcome="unknown", facts={"id": failure_id}
+            )
+        self._prepared.reporter.report(exc, call, judgement)
+        for hook in self.on_failure:
+            try:
+                hook(judgement.fault, exc, call)
+            except Exception:
+                _log.exception("the failure hook %r raised; the answer stays as it is", hook)
+        return judgement.fault
+
+    def to_result(self, fault: ToolFault, *, structured: bool = True) -> dict[str, Any]:
+        """
+        Return a fault as a ``CallToolResult`` in wire spelling, with this guard's guidance. Never raises.
+
+        Args:
+            fault: What `judge` returned.
+            structured: False puts the envelope into ``_meta`` instead of ``structuredContent``.
+        """
+        return to_result(fault, guidance=Guidance(self.guidance), structured=structured)
+
+    def read_prose(self, text: str, call: Call) -> ToolFault:
+        """
+        Return a fault for an error result that a handler made itself, without an envelope.
+        """
+        failure_id = _secrets.token_hex(6)
+        message = self._prepared.policy.redactor.scrub(text, MESSAGE_BYTES) or "The tool reported a failure and did not say which."
+        verdict = careful(message, tool=call.tool, arguments=call.arguments) or Verdict(code=McpErrorCode.INTERNAL)
+        envelope = McpExecuteError.new(verdict.code, message)
+        if verdict.category is not None:
+            envelope = envelope.with_category(verdict.category)
+        if verdict.retryable is not None:
+            envelope = envelope.with_retryable(verdict.retryable)
+        if verdict.retry_after_seconds is not None:
+            envelope = envelope.with_retry_after_seconds(verdict.retry_after_seconds)
+        _log.info("Tool %r returned an error result: %s [%s]", call.tool[:128], envelope.code.value, failure_id)
+        return ToolFault.of(envelope, outcome="unknown", facts={"id": failure_id, "origin": "tool"})
+
+    def passes(self, exc: BaseException) -> bool:
+        """
+        Tell whether an exception must leave unanswered: a real cancellation, or the interpreter being told to stop.
+        """
+        if isinstance(exc, Exception) and not isinstance(exc, ExceptionGroup):
+            return False
+        if isinstance(exc, BaseExceptionGroup):
+            return any(self.passes(inner) for inner in exc.exceptions)
+        if isinstance(exc, KeyboardInterrupt | GeneratorExit):
+            return True
+        return isinstance(exc, _cancelled_class()) and being_cancelled()
+
+    async def within_timeout(self, body: Callable[[], Awaitable[T]]) -> T:
+        """
+        Await a call, at most for `timeout` seconds.
+
+        Raises:
+            ToolFault: ``tool_timeout``. Only the scope made here proves that the time was the server's own budget;
+                any other TimeoutError is an upstream's.
+        """
+        if self.timeout is None:
+            return await body()
+        with anyio.move_on_after(self.timeout):
+            return await body()
+        fault = ToolFault(McpErrorCode.TOOL_TIMEOUT, f"Tool timed out after {round(self.timeout * 1000)}ms")
+        fault.facts["origin"] = "adapter"
+        raise fault
+
+    def _home(self, function: object) -> Home:
+        if function is None:
+            return _NOWHERE
+        homes = self._prepared.homes
+        known = homes.get(id(function))
+        # The function is kept beside its home, so that no other can take its id.
+        if known is None:
+            if len(homes) >= _MAX_HOMES:
+                homes.clear()
+            known = homes[id(function)] = (function, Home(function, self.also))
+        return known[1]
+
+
+_NOWHERE: Final = Home(None)
+
+
+def being_cancelled() -> bool:
+    """
+    Tell whether the running task is really being cancelled, from outside or by a scope of its own.
+
+    A stray CancelledError, out of a task that somebody else cancelled, looks the same but for this (sdk-map 1.5).
+    """
+    try:
+        if anyio.current_effective_deadline() == -math.inf:
+            return True
+    except Exception:  # noqa: BLE001 -- no event loop in this thread: nothing here can be cancelled
+        return False
+    import asyncio  # noqa: PLC0415 -- loaded where it runs; not where trio does
+
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        task = None
+    # trio lets nobody raise its Cancelled but itself.
+    return True if task is None else task.cancelling() > 0
+
+
+def _cancelled_class() -> type[BaseException]:
+    try:
+        return anyio.get_cancelled_exc_class()
+    except Exception:  # noqa: BLE001 -- no event loop in this thread
+        return GeneratorExit
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _one_of(name: str, value: object, choices: tuple[Any, ...]) -> Any:
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise ValueError(f"{name} must be one of {', '.join(repr(str(choice)) for choice in choices)}, not {value!r}")

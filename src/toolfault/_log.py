@@ -1,0 +1,83 @@
+"""
+What the operator reads of a failure.
+
+A host's own records vanish when the guard answers, so the guard logs: an anticipated failure at INFO in one line, a
+crash at ERROR with its traceback once per class, place and minute, each repeat in one line. Every record carries the
+id that stands in ``_meta``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from toolfault._classify import Call, Judgement
+from toolfault._names import qualified_name
+from toolfault._purpose import raised_at
+from toolfault._text import one_line
+
+
+#: How long a traceback is not repeated, in seconds.
+QUIET_SECONDS: Final = 60.0
+
+#: How many places are remembered; the oldest is forgotten first, so that memory stays flat.
+PLACES: Final = 512
+
+_log = logging.getLogger("toolfault")
+
+
+class Reporter:
+    """
+    Writes the records; remembers which tracebacks it has shown.
+
+    Args:
+        clock: Seconds on a clock that never goes back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Make a reporter that has shown nothing yet.
+        """
+        self._clock = clock
+        self._shown: OrderedDict[tuple[str, object], float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def report(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
+        """
+        Log one failure; never raises.
+        """
+        try:
+            if judgement.crash:
+                self._crash(exc, call, judgement)
+            elif _log.isEnabledFor(logging.INFO):
+                _log.info("Tool %r failed: %s", call.tool[:128], _line(judgement))
+        except Exception:  # noqa: BLE001 -- whatever a hostile exception does to its own traceback, the caller is answered
+            _log.error("Tool %r failed, and the report of it too (%s)", call.tool[:128], judgement.fault.facts.get("id"))  # noqa: TRY400
+
+    def _crash(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
+        leaf = judgement.leaf
+        if self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
+            _log.error("Tool %r crashed: %s", call.tool[:128], _line(judgement), exc_info=exc)
+        else:
+            _log.error("Tool %r crashed again: %s", call.tool[:128], _line(judgement))
+
+    def _is_news(self, place: tuple[str, object]) -> bool:
+        now = self._clock()
+        with self._lock:
+            last = self._shown.get(place)
+            if last is not None and now - last < QUIET_SECONDS:
+                return False
+            self._shown[place] = now
+            self._shown.move_to_end(place)
+            if len(self._shown) > PLACES:
+                self._shown.popitem(last=False)
+            return True
+
+
+def _line(judgement: Judgement) -> str:
+    fault = judgement.fault
+    return f"{fault.code.value} [{fault.facts.get('id')}] {one_line(fault.envelope.message)} ({judgement.reason})"

@@ -1,0 +1,51 @@
+"""
+Between the SDK's types and toolfault's: results, and the exceptions that are the protocol's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolResult, TextContent
+
+from toolfault.hosting import Guard
+
+
+#: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing client capability,
+#: and an elicitation by URL.
+_REQUESTS: Final = frozenset({-32021, -32042})
+
+
+def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
+    """
+    Return a result in wire spelling as the SDK's model; the values were checked where they were made.
+    """
+    return CallToolResult(
+        content=[TextContent(type="text", text=block["text"]) for block in result["content"]],
+        structured_content=result.get("structuredContent"),
+        is_error=True,
+        _meta=result.get("_meta"),
+    )
+
+
+def must_pass(guard: Guard, exc: BaseException) -> bool:
+    """
+    Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the tool meant as one.
+
+    An `MCPError` passes if the tool's own code raised it. One that answers a request which the tool made was raised
+    inside the SDK: it is a failure of what the tool talks to.
+    """
+    if isinstance(exc, MCPError):
+        return getattr(getattr(exc, "error", None), "code", None) in _REQUESTS or not _raised_inside_the_sdk(exc)
+    return guard.passes(exc)
+
+
+def _raised_inside_the_sdk(exc: BaseException) -> bool:
+    link = exc.__traceback__
+    if link is None:
+        return False
+    while link.tb_next is not None:
+        link = link.tb_next
+    module = str(link.tb_frame.f_globals.get("__name__"))
+    return module == "mcp" or module.startswith("mcp.")

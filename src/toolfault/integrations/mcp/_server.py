@@ -1,0 +1,300 @@
+"""
+A whole `MCPServer` behind a guard.
+
+The public ``call_tool`` is the one place where the SDK still has the exception; ``list_tools`` is where schemas leave
+(sdk-map 1.1, 1.2). Both are replaced on the instance.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolResult, InputRequiredResult, Tool
+
+from toolfault.hosting import Call, Guard, GuardOptions, Phase, last_resort, widen_schema
+from toolfault.integrations.mcp._function import OPTIONS, answering, is_async
+from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
+from toolfault.integrations.mcp._returned import adopted, made_safe, protocol_error_made_safe
+
+
+S = TypeVar("S")
+
+_log = logging.getLogger("toolfault")
+
+#: The SDK's steps of a call, by the function that does them; a hint with a fallback (sdk-map 1.3).
+_PHASES: Final[dict[str, Phase]] = {
+    "validate_arguments": "arguments",
+    "resolve_arguments": "resolver",
+    "call_fn": "body",
+    "convert_result": "output",
+}
+
+_SDK: Final = "mcp.server.mcpserver"
+
+#: Stands for a call that came by no request.
+_OUTSIDE: Final = object()
+
+
+def install(server: S, guard: Guard | None = None) -> S:
+    """
+    Put a guard around every tool of a server: those it has, and those that come later.
+
+    Unknown names, refused arguments, resolvers, bodies and output conversion are all answered with an envelope.
+    ``server.call_tool`` inside a tool still raises.
+
+    Args:
+        server: An `MCPServer` of mcp 2.3.
+        guard: None: a `Guard` with defaults.
+
+    Returns:
+        The same server.
+
+    Raises:
+        TypeError: A kind of server that can't be guarded.
+        ValueError: The server is guarded already.
+    """
+    if not isinstance(server, MCPServer):
+        raise TypeError(f"install takes an MCPServer of mcp 2.3, not {type(server).__module__}.{type(server).__name__}")
+    if isinstance(getattr(server, "__toolfault__", None), _Installed):
+        raise ValueError(f"the server {server.name!r} is guarded already; one guard answers for all its tools")
+    _Installed(cast("MCPServer[Any]", server), guard or Guard())
+    return cast("S", server)
+
+
+class GuardedMCPServer(MCPServer[Any]):
+    """
+    An `MCPServer` that is born with a guard.
+
+    Args:
+        *args: As for `MCPServer`.
+        guard: None: a `Guard` with defaults.
+        **kwargs: As for `MCPServer`.
+    """
+
+    def __init__(self, *args: Any, guard: Guard | None = None, **kwargs: Any) -> None:
+        """
+        Make the server, and guard it.
+        """
+        super().__init__(*args, **kwargs)
+        install(self, guard)
+
+
+class _Installed:
+    """
+    What stands between one server and its tools.
+    """
+
+    def __init__(self, server: MCPServer[Any], guard: Guard) -> None:
+        self._server = server
+        self._guard = guard
+        self._guards: dict[str, tuple[object, Guard]] = {}
+        self._schemas: dict[str, tuple[object, dict[str, Any] | None]] = {}
+        self._call_tool = server.call_tool
+        self._list_tools = server.list_tools
+        self._add_tool = server.add_tool
+        replaced: dict[str, Any] = {
+            "call_tool": self.call_tool,
+            "list_tools": self.list_tools,
+            "add_tool": self.add_tool,
+            "__toolfault__": self,
+        }
+        for name, value in replaced.items():
+            setattr(server, name, value)
+        for name in self._names():
+            self._check(name)
+
+    # Calls
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult | InputRequiredResult:
+        """
+        Call a tool by name; every failure is answered. See ``MCPServer.call_tool``.
+        """
+        request = _request_of(context)
+        if _is_nested(request):
+            return await self._call_tool(name, arguments, context)
+        token = answering.set(_OUTSIDE if request is None else request)
+        try:
+            guard = self._guard_for(name)
+            if guard.timeout is None:
+                result = await self._call_tool(name, arguments, context)
+            else:
+                result = await guard.within_timeout(lambda: self._call_tool(name, arguments, context))
+            if isinstance(result, CallToolResult):
+                if result.is_error:
+                    return adopted(result, guard, self._call(name, arguments), structured=self._is_structured(name))
+                return made_safe(result)
+            return result
+        except BaseException as exc:
+            return await self._answer(exc, name, arguments)
+        finally:
+            answering.reset(token)
+
+    async def _answer(self, exc: BaseException, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        guard = self._guard_for(name)
+        raised, phase = _original(exc, name)
+        if must_pass(guard, raised):
+            raise protocol_error_made_safe(raised) if isinstance(raised, MCPError) else raised
+        try:
+            available = await self._available() if phase == "lookup" else ()
+            fault = guard.judge(raised, self._call(name, arguments, phase=phase, available=available))
+            return to_call_tool_result(guard.to_result(fault, structured=self._is_structured(name)))
+        except Exception:
+            _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", name[:128])
+            return to_call_tool_result(last_resort())
+
+    async def _available(self) -> tuple[str, ...]:
+        """
+        Return the names that ``tools/list`` shows.
+        """
+        return tuple(tool.name for tool in await self._list_tools())
+
+    def _call(self, name: str, arguments: dict[str, Any], *, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
+        return Call(tool=name, arguments=arguments, phase=phase, function=self._function(name), available=available)
+
+    # Schemas
+
+    async def list_tools(self) -> list[Tool]:
+        """
+        List the tools, with room for the envelope in their output schemas.
+        """
+        tools = await self._list_tools()
+        if self._guard.output_schema != "widen":
+            return tools
+        return [self._widened(tool) for tool in tools]
+
+    def _widened(self, tool: Tool) -> Tool:
+        if tool.output_schema is None:
+            return tool
+        widened = self._widened_schema(tool.name, tool.output_schema)
+        return tool if widened is None else tool.model_copy(update={"output_schema": widened})
+
+    def _widened_schema(self, name: str, schema: dict[str, Any]) -> dict[str, Any] | None:
+        # Known by identity: a tool that is replaced brings a schema of its own.
+        known = self._schemas.get(name)
+        if known is None or known[0] is not schema:
+            known = self._schemas[name] = (schema, widen_schema(schema))
+            if known[1] is None:
+                _log.info("Tool %r: its outputSchema has no room for the envelope, which goes into _meta", name)
+        return known[1]
+
+    def _is_structured(self, name: str) -> bool:
+        """
+        Tell whether a tool's envelope may stand in ``structuredContent``.
+        """
+        schema = self._own_schema(name)
+        if schema is None or self._guard.output_schema == "keep":
+            return True
+        return self._guard.output_schema == "widen" and self._widened_schema(name, schema) is not None
+
+    # Tools. The SDK has no public way to one; everything that looks inside stands here.
+
+    def _tool(self, name: str) -> Any:
+        manager: Any = getattr(self._server, "_tool_manager", None)
+        try:
+            return manager.get_tool(name)
+        except Exception:  # noqa: BLE001 -- another SDK, or a name that is no key: then nothing is known of the tool
+            return None
+
+    def _names(self) -> list[str]:
+        manager: Any = getattr(self._server, "_tool_manager", None)
+        try:
+            return [tool.name for tool in manager.list_tools()]
+        except Exception:  # noqa: BLE001 -- as above
+            return []
+
+    def _function(self, name: str) -> Callable[..., Any] | None:
+        return getattr(self._tool(name), "fn", None)
+
+    def _own_schema(self, name: str) -> dict[str, Any] | None:
+        return getattr(self._tool(name), "output_schema", None)
+
+    def _guard_for(self, name: str) -> Guard:
+        function = self._function(name)
+        options: GuardOptions | None = getattr(function, OPTIONS, None)
+        if not options:
+            return self._guard
+        known = self._guards.get(name)
+        if known is None or known[0] is not function:
+            # The function keeps its own time; here it would run out twice.
+            inner = {key: value for key, value in options.items() if key != "timeout"}
+            if options.get("timeout"):
+                inner["timeout"] = None
+            known = self._guards[name] = (function, self._guard.with_options(**cast("GuardOptions", inner)))
+        return known[1]
+
+    def add_tool(self, fn: Callable[..., Any], name: str | None = None, **kwargs: Any) -> None:
+        """
+        Register a tool. See ``MCPServer.add_tool``.
+        """
+        self._add_tool(fn, name=name, **kwargs)
+        self._check(name or getattr(fn, "__name__", ""))
+
+    def _check(self, name: str) -> None:
+        function = self._function(name)
+        if function is None or self._guard_for(name).timeout is None or is_async(function):
+            return
+        warnings.warn(
+            f"tool {name!r} is a sync function: its thread can't be stopped, so the guard's timeout only applies when it"
+            " returns; decorate it with @guarded(timeout=...) to abandon the thread, or make it async",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _request_of(context: Any) -> object:
+    """
+    Return what identifies the request that a context belongs to; None: no request.
+    """
+    try:
+        return context.request_context
+    except Exception:  # noqa: BLE001 -- no context, or one outside a request
+        return None
+
+
+def _is_nested(request: object) -> bool:
+    """
+    Tell whether a call was made by a tool that is being answered for already.
+    """
+    answers = answering.get()
+    return answers is not None and (request is None or request is answers)
+
+
+def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
+    """
+    Return what was raised, without the SDK's wrappers, and how far the call had come.
+    """
+    if not isinstance(exc, ToolError):
+        return exc, "body"
+    if exc.__cause__ is None:
+        return exc, "lookup" if str(exc) == f"Unknown tool: {name}" else "body"
+    phase = _phase_of(exc.__cause__)
+    raised: BaseException = exc
+    # A tool that calls a tool: each call wraps what came out of the one inside.
+    while isinstance(raised, ToolError | ResourceError) and raised.__cause__ is not None and _wrapped_by_the_sdk(raised):
+        raised = raised.__cause__
+    return raised, phase
+
+
+def _wrapped_by_the_sdk(exc: BaseException) -> bool:
+    link = exc.__traceback__
+    if link is None:
+        return False
+    while link.tb_next is not None:
+        link = link.tb_next
+    return str(link.tb_frame.f_globals.get("__name__")).startswith(_SDK)
+
+
+def _phase_of(exc: BaseException) -> Phase:
+    link = exc.__traceback__
+    while link is not None:
+        module = str(link.tb_frame.f_globals.get("__name__"))
+        if module.startswith(_SDK) and (phase := _PHASES.get(link.tb_frame.f_code.co_name)) is not None:
+            return phase
+        link = link.tb_next
+    return "body"

@@ -1,0 +1,117 @@
+"""
+For the tests of people who use toolfault: looking at failures, and making them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from toolfault._codes import McpErrorCategory, McpErrorCode, category_named, code_named
+from toolfault._parse import parse
+from toolfault._retry import Retry
+from toolfault.errors import ToolFault
+
+
+__all__ = ["FailingTool", "assert_fault", "no_waits"]
+
+
+def assert_fault(
+    result: object,
+    *,
+    code: McpErrorCode | str | None = None,
+    category: McpErrorCategory | str | None = None,
+    retryable: bool | None = None,
+    retry_after_seconds: int | None = None,
+    message: str | None = None,
+) -> ToolFault:
+    """
+    Return the fault in a result, or fail the test with what is there instead.
+
+    Args:
+        result: What a client's ``call_tool`` returned, or raised.
+        code: The code that it must have.
+        category: The category that it must have.
+        retryable: The retryability that it must have.
+        retry_after_seconds: The wait that it must ask for.
+        message: A part that the message must have.
+
+    Raises:
+        AssertionError: The result is a success, or differs in what was named.
+    """
+    __tracebackhide__ = True
+    fault = parse(result)
+    if fault is None:
+        raise AssertionError(f"expected a failure, not the success {result!r}")
+    envelope = fault.envelope
+    wanted: dict[str, Any] = {
+        "code": None if code is None else code_named(code),
+        "category": None if category is None else category_named(category),
+        "retryable": retryable,
+        "retry_after_seconds": retry_after_seconds,
+    }
+    differs = [
+        f"{name} is {getattr(envelope, name)!s}, not {value!s}"
+        for name, value in wanted.items()
+        if value is not None and getattr(envelope, name) != value
+    ]
+    if message is not None and message not in envelope.message:
+        differs.append(f"the message has no {message!r}")
+    if differs:
+        raise AssertionError(f"{'; '.join(differs)}: {fault!r}")
+    return fault
+
+
+class FailingTool:
+    """
+    A tool that fails on cue: each call raises the next exception of a list, then it answers.
+
+    Register it as it is: ``server.tool(name="flaky")(FailingTool([TimeoutError()]))`` needs a guarded server, and
+    ``guarded(FailingTool(...))`` none.
+
+    Args:
+        failures: What the first calls raise, in turn; None for one that works.
+        answer: What the calls that work return.
+
+    Attributes:
+        calls:
+            How often it was called.
+    """
+
+    def __init__(self, failures: Iterable[BaseException | None] = (), answer: str = "done") -> None:
+        """
+        Make a tool that was not called yet.
+        """
+        self._failures = list(failures)
+        self._answer = answer
+        self.calls = 0
+        self.__name__ = "failing_tool"
+
+    async def __call__(self) -> str:
+        """
+        Fail or answer, as it is the turn.
+        """
+        turn, self.calls = self.calls, self.calls + 1
+        failure = self._failures[turn] if turn < len(self._failures) else None
+        if failure is not None:
+            raise failure
+        return self._answer
+
+
+def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Retry:
+    """
+    Return a retry driver that does not wait, for tests that must not sleep.
+
+    Args:
+        retry: The driver to copy. None: one with defaults.
+        waits: Gets each wait in seconds that would have been made.
+    """
+
+
+    made = [] if waits is None else waits
+
+    async def skip(seconds: float) -> None:
+        made.append(seconds)
+
+    return dataclasses.replace(retry or Retry(), sleep=skip, random=lambda: 0.0)

@@ -1,0 +1,40 @@
+"""
+Every code block of the README, the specs and the example's page runs, and prints what it says.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from pytest_examples import CodeExample, EvalExample, find_examples
+
+
+HERE = Path(__file__).parent.parent
+PAGES = [HERE / "README.md", HERE / "CHANGELOG.md", *sorted((HERE / "specs").glob("*.md")), HERE / "example_server" / "README.md"]
+PYTHON = [example for page in PAGES for example in find_examples(page)]
+JSON = [
+    pytest.param(block, id=f"{page.relative_to(HERE)}-{number}")
+    for page in PAGES
+    for number, block in enumerate(re.findall(r"^```json\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL), 1)
+]
+
+
+@pytest.mark.parametrize("example", PYTHON, ids=str)
+def test_python_blocks_run_and_print_what_they_say(example: CodeExample, eval_example: EvalExample):
+    eval_example.set_config(line_length=120, ruff_ignore=["I001"])
+    if eval_example.update_examples:
+        eval_example.run_print_update(example)
+    else:
+        eval_example.run_print_check(example)
+
+
+@pytest.mark.parametrize("block", JSON)
+def test_json_blocks_parse(block):
+    assert json.loads(block) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(HERE)))
+def test_links_to_files_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target

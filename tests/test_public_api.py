@@ -1,0 +1,142 @@
+"""
+What is public: complete, documented, light to import, and drawn as it is.
+"""
+
+import ast
+import importlib
+import inspect
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import toolfault
+from toolfault import errors
+
+
+DOORS = [
+    "toolfault",
+    "toolfault.errors",
+    "toolfault.hooks",
+    "toolfault.hosting",
+    "toolfault.testing",
+    "toolfault.integrations.mcp",
+    "toolfault.rules",
+    "toolfault.rules.http",
+]
+
+ROOT = Path(toolfault.__file__).parent
+
+
+def public():
+    for door in DOORS:
+        module = importlib.import_module(door)
+        for name in module.__all__:
+            yield pytest.param(door, name, id=f"{door}.{name}")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_is_a_sorted_list_of_what_it_has(door):
+    module = importlib.import_module(door)
+
+    assert sorted(module.__all__) == list(module.__all__)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize(("door", "name"), list(public()))
+def test_everything_public_is_documented(door, name):
+    thing = getattr(importlib.import_module(door), name)
+    if not inspect.isclass(thing) and not inspect.isroutine(thing):
+        return
+    assert inspect.getdoc(thing)
+    if inspect.isclass(thing) and thing.__module__.startswith("toolfault"):
+        for attribute, member in vars(thing).items():
+            if not attribute.startswith("_") and inspect.isroutine(getattr(thing, attribute)) and callable(member):
+                assert inspect.getdoc(member), f"{name}.{attribute}"
+
+
+@pytest.mark.parametrize(("door", "name"), list(public()))
+def test_public_functions_are_typed(door, name):
+    thing = getattr(importlib.import_module(door), name)
+    functions = [thing] if inspect.isfunction(thing) else []
+    if inspect.isclass(thing) and thing.__module__.startswith("toolfault"):
+        functions = [member for key, member in vars(thing).items() if inspect.isfunction(member) and not key.startswith("_")]
+    for function in functions:
+        for parameter in inspect.signature(function).parameters.values():
+            assert parameter.name == "self" or parameter.annotation is not parameter.empty, parameter
+        assert "return" in function.__annotations__
+
+
+def test_the_typing_marker_is_shipped():
+    assert (ROOT / "py.typed").exists()
+
+
+def test_importing_loads_nothing_but_pydantic_anyio_and_the_standard_library():
+    """
+    Compared before and after in a fresh interpreter, since site hooks load things at start-up.
+    """
+    script = (
+        "import sys; before = set(sys.modules); import toolfault; "
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+
+    loaded = set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+
+    allowed = {"toolfault", "pydantic", "pydantic_core", "anyio"}
+    # What pydantic and anyio bring themselves.
+    script = (
+        "import sys; before = set(sys.modules); import pydantic, anyio; from pydantic import BaseModel; "
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    brought = set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+    assert loaded - allowed - brought - set(sys.stdlib_module_names) == set()
+
+
+def tree(cls, depth=0):
+    yield depth, cls.__name__
+    for sub in cls.__subclasses__():
+        if sub.__module__.startswith("toolfault"):
+            yield from tree(sub, depth + 1)
+
+
+def test_the_tree_of_exceptions_is_drawn_as_it_is():
+    drawn = [
+        ((len(pad) - 0) // 4, name, mark == "-") for pad, mark, name in re.findall(r"^( *)([-*]) (\w+)$", errors.__doc__, re.MULTILINE)
+    ]
+
+    ours = [name for _, name, own in drawn if own]
+    real = [cls for cls in vars(errors).values() if inspect.isclass(cls) and issubclass(cls, BaseException)]
+    assert sorted(ours) == sorted(cls.__name__ for cls in real if cls.__module__.startswith("toolfault"))
+    parents = {}
+    stack = []
+    for depth, name, _ in drawn:
+        stack = [*stack[:depth], name]
+        parents[name] = stack[depth - 1] if depth else None
+    for cls in real:
+        if cls.__module__.startswith("toolfault"):
+            assert cls.__bases__[0].__name__ == parents[cls.__name__]
+    assert sorted(errors.__all__) == sorted(ours)
+
+
+def test_each_code_and_category_has_its_sentence():
+    source = ast.parse((ROOT / "_codes.py").read_text())
+    for node in source.body:
+        if isinstance(node, ast.ClassDef):
+            members = [item for item in node.body if isinstance(item, ast.Assign)]
+            sentences = [item for item in node.body if isinstance(item, ast.Expr)][1:]
+            assert len(members) == len(sentences) == len(getattr(toolfault, node.name))
+            for sentence in sentences:
+                assert sentence.value.value.endswith(".")
+
+
+def test_public_exceptions_pickle():
+    for fault in (
+        toolfault.ToolFault("quota_exceeded", "used up", retry_after_seconds=3, hint="wait", causes=["a"]),
+        toolfault.InvalidEnvelope("missing-field", "code"),
+        toolfault.InvalidRule("no"),
+    ):
+        again = pickle.loads(pickle.dumps(fault))
+        assert (type(again), str(again), repr(again)) == (type(fault), str(fault), repr(fault))
