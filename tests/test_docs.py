@@ -11,7 +11,12 @@ from pytest_examples import CodeExample, EvalExample, find_examples
 
 
 HERE = Path(__file__).parent.parent
-PAGES = [HERE / "README.md", HERE / "CHANGELOG.md", *sorted((HERE / "specs").glob("*.md")), HERE / "example_server" / "README.md"]
+PAGES = [
+    HERE / "README.md",
+    HERE / "CHANGELOG.md",
+    *sorted((HERE / "specs").glob("*.md")),
+    HERE / "example_server" / "README.md",
+]
 PYTHON = [example for page in PAGES for example in find_examples(page)]
 JSON = [
     pytest.param(block, id=f"{page.relative_to(HERE)}-{number}")

@@ -63,7 +63,9 @@ def test_public_functions_are_typed(door, name):
     thing = getattr(importlib.import_module(door), name)
     functions = [thing] if inspect.isfunction(thing) else []
     if inspect.isclass(thing) and thing.__module__.startswith("toolfault"):
-        functions = [member for key, member in vars(thing).items() if inspect.isfunction(member) and not key.startswith("_")]
+        functions = [
+            member for key, member in vars(thing).items() if inspect.isfunction(member) and not key.startswith("_")
+        ]
     for function in functions:
         for parameter in inspect.signature(function).parameters.values():
             assert parameter.name == "self" or parameter.annotation is not parameter.empty, parameter
@@ -83,7 +85,9 @@ def test_importing_loads_nothing_but_pydantic_anyio_and_the_standard_library():
         "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
     )
 
-    loaded = set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+    loaded = set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
 
     allowed = {"toolfault", "pydantic", "pydantic_core", "anyio"}
     # What pydantic and anyio bring themselves.
@@ -91,7 +95,9 @@ def test_importing_loads_nothing_but_pydantic_anyio_and_the_standard_library():
         "import sys; before = set(sys.modules); import pydantic, anyio; from pydantic import BaseModel; "
         "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
     )
-    brought = set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+    brought = set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
     assert loaded - allowed - brought - set(sys.stdlib_module_names) == set()
 
 
@@ -104,7 +110,8 @@ def tree(cls, depth=0):
 
 def test_the_tree_of_exceptions_is_drawn_as_it_is():
     drawn = [
-        ((len(pad) - 0) // 4, name, mark == "-") for pad, mark, name in re.findall(r"^( *)([-*]) (\w+)$", errors.__doc__, re.MULTILINE)
+        ((len(pad) - 0) // 4, name, mark == "-")
+        for pad, mark, name in re.findall(r"^( *)([-*]) (\w+)$", errors.__doc__, re.MULTILINE)
     ]
 
     ours = [name for _, name, own in drawn if own]

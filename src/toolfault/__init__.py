@@ -1,3 +1,35 @@
 """
-Made later.
+toolfault: every failed MCP tool call says what went wrong.
+
+A tool raises `ToolFault`, or anything else; a `Guard` makes an envelope of it. A client reads it with `parse`, and
+repeats with `Retry` what is worth repeating and safe to repeat.
 """
+
+from toolfault._classify import Disclosure
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._envelope import InvalidEnvelope, McpExecuteError
+from toolfault._guard import Guard
+from toolfault._parse import parse, raise_for_error, suspect
+from toolfault._registry import Registry
+from toolfault._retry import Retry
+from toolfault._version import __version__ as __version__
+from toolfault._wire import Guidance
+from toolfault.errors import InvalidRule, ToolFault
+
+
+__all__ = [
+    "Disclosure",
+    "Guard",
+    "Guidance",
+    "InvalidEnvelope",
+    "InvalidRule",
+    "McpErrorCategory",
+    "McpErrorCode",
+    "McpExecuteError",
+    "Registry",
+    "Retry",
+    "ToolFault",
+    "parse",
+    "raise_for_error",
+    "suspect",
+]

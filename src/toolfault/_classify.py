@@ -157,6 +157,9 @@ _ON_PURPOSE: Final[dict[str, Verdict]] = {
     "builtins.PermissionError": Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth"),
 }
 
+#: Where looking for a telling base ends.
+_SAY_NOTHING: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
+
 #: Families of a handled exception that say nothing about an exception raised over it.
 _SILENT: Final[frozenset[Family]] = frozenset({"bug", "data", "general"})
 
@@ -251,8 +254,14 @@ class _Case:
         tool = self.policy.redactor.scrub(self.call.tool, 128)
         near = difflib.get_close_matches(tool, self.call.available[:500], n=3, cutoff=0.6)
         listed = "tools/list shows the names there are."
-        hint = f"Did you mean {' or '.join(repr(name) for name in near)}? {listed}" if near else listed[:1].upper() + listed[1:]
-        verdict = Verdict(code=McpErrorCode.TOOL_NOT_FOUND, message=f"Unknown tool: {tool}", hint=hint, origin="adapter")
+        hint = (
+            f"Did you mean {' or '.join(repr(name) for name in near)}? {listed}"
+            if near
+            else listed[:1].upper() + listed[1:]
+        )
+        verdict = Verdict(
+            code=McpErrorCode.TOOL_NOT_FOUND, message=f"Unknown tool: {tool}", hint=hint, origin="adapter"
+        )
         return _Finding(verdict=verdict, leaf=exc, reason="no such tool", deliberate=True)
 
     def _declared(self, exc: BaseException) -> _Finding | None:
@@ -288,9 +297,7 @@ class _Case:
             hint=nearest(exc),
             origin="adapter",
         )
-        return _Finding(
-            verdict=verdict, leaf=exc, reason="arguments refused", deliberate=True, violations=tuple(found)
-        )
+        return _Finding(verdict=verdict, leaf=exc, reason="arguments refused", deliberate=True, violations=tuple(found))
 
     def _crashed_validator(self, exc: BaseException) -> BaseException | None:
         """
@@ -373,32 +380,37 @@ class _Case:
         )
 
     def _own_verdict(self, exc: BaseException, text: str, depth: int) -> tuple[Verdict, str]:
+        if (based := self._by_library_base(exc)) is not None:
+            return based
+        handled = handled_by(exc) if depth < _MAX_DEPTH else None
+        found = None if handled is None else self._find_handled(handled, depth)
+        if found is not None and found.verdict.family in _WEIGHTY:
+            return _telling(found), f"over {class_name(found.leaf)}"
+        for cls in type(exc).__mro__:
+            if self.home.owns_class(cls) and (named := verdict_for_name(cls.__name__)) is not None:
+                return named, "by the words of its name"
+        if handled is not None:
+            general = "builtins.ValueError" if isinstance(exc, ValueError) else "builtins.Exception"
+            over = self._over_handled(exc, general, depth)
+            if over is not None and not over.crash and over.verdict is not _INTERNAL:
+                return over.verdict, over.reason
+        return self._by_builtin_base(exc, text)
+
+    def _by_library_base(self, exc: BaseException) -> tuple[Verdict, str] | None:
         for name, rule in self.policy.registry.rules_for(type(exc)):
             if name.startswith("builtins.") or name in HOST_ERRORS:
                 continue
             verdict = rule if isinstance(rule, Verdict) else _safely(name, rule, exc)
             if verdict is not None:
                 return verdict, f"by its base {name}"
-        handled = handled_by(exc) if depth < _MAX_DEPTH else None
-        found = None if handled is None else self._find_handled(handled, depth)
-        if found is not None and found.verdict.family in _WEIGHTY:
-            return _telling(found), f"over {class_name(found.leaf)}"
-        for cls in type(exc).__mro__:
-            if not self.home.owns_class(cls):
-                break
-            if (named := verdict_for_name(cls.__name__)) is not None:
-                return named, "by the words of its name"
-        if handled is not None and depth < _MAX_DEPTH:
-            general = "builtins.ValueError" if isinstance(exc, ValueError) else "builtins.Exception"
-            if (over := self._over_handled(exc, general, depth)) is not None and over.verdict is not _INTERNAL:
-                return (over.verdict if not over.crash else _INTERNAL), over.reason
-        for cls in type(exc).__mro__:
-            base = qualified_name(cls)
-            if base in {"builtins.Exception", "builtins.BaseException"}:
+        return None
+
+    def _by_builtin_base(self, exc: BaseException, text: str) -> tuple[Verdict, str]:
+        for base in map(qualified_name, type(exc).__mro__):
+            if base in _SAY_NOTHING:
                 break
             if base in _ON_PURPOSE:
-                bare = _is_bare_key(exc, text)
-                return (_INTERNAL if bare else _ON_PURPOSE[base]), f"by its base {base}"
+                return (_INTERNAL if _is_bare_key(exc, text) else _ON_PURPOSE[base]), f"by its base {base}"
             if base.startswith("builtins.") and base in self.policy.registry:
                 verdict = self._rule(exc)
                 return (_INTERNAL if verdict.family in _SILENT else verdict), f"by its base {base}"
@@ -471,8 +483,11 @@ class _Case:
         if verdict.forwarded and not self.policy.arguments_forwarded:
             return replace(verdict, code=McpErrorCode.INTERNAL, category=McpErrorCategory.PERMANENT, retryable=False)
         allowed = self.policy.egress_allow
-        if verdict.proxied and allowed is not None and verdict.urls and not any(
-            _host(url) in allowed for url in verdict.urls
+        if (
+            verdict.proxied
+            and allowed is not None
+            and verdict.urls
+            and not any(_host(url) in allowed for url in verdict.urls)
         ):
             return replace(verdict, code=McpErrorCode.NETWORK_BLOCKED, category=None, retryable=None)
         return verdict
@@ -613,7 +628,7 @@ def _asked(registry: Registry, exc: BaseException) -> tuple[str, Verdict] | None
 def _safely(name: str, rule: Callable[[Any], Verdict | None], exc: BaseException) -> Verdict | None:
     try:
         return rule(exc)
-    except Exception:
+    except Exception:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
         _log.exception("the rule for %s raised and is passed over", name)
         return None
 

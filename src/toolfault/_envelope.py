@@ -148,7 +148,7 @@ class McpExecuteError(BaseModel):
             ValueError: Not a bool.
         """
         if not isinstance(retryable, bool):  # pyright: ignore[reportUnnecessaryIsInstance] -- "false" is true in Python
-            raise ValueError(f"retryable must be True or False, not {retryable!r}")  # noqa: TRY004 -- one class for all five
+            raise ValueError(f"retryable must be True or False, not {retryable!r}")
         return self.model_copy(update={"retryable": retryable})
 
     def with_retry_after_seconds(self, wait: float | timedelta) -> McpExecuteError:

@@ -156,7 +156,7 @@ class Guard:
         for name in ("also", "secrets", "on_failure") + (("egress_allow",) if self.egress_allow is not None else ()):
             value = getattr(self, name)
             if isinstance(value, str):
-                raise ValueError(f"{name} is a list; write ({value!r},)")  # noqa: TRY004 -- as the other options
+                raise ValueError(f"{name} is a list; write ({value!r},)")
             self._freeze(name, tuple(value))
         for hook in self.on_failure:
             if not callable(hook) or inspect.iscoroutinefunction(hook):
@@ -197,14 +197,19 @@ class Guard:
             known = ", ".join(sorted(GuardOptions.__annotations__))
             raise TypeError(f"a tool has no option {', '.join(sorted(unknown))}; there are {known}")
         guard = replace(self, **options)
-        mine = self._prepared
-        layers = mine.policy.declared
-        if "expect" in options:
-            layers = (*guard._prepared.policy.declared, *layers)
-        # One memory for the whole server: what was logged, whose modules are whose, what is secret.
-        homes = guard._prepared.homes if "also" in options else mine.homes
-        guard._freeze("_prepared", _Prepared(guard._policy(layers, mine.policy.redactor), mine.reporter, homes))
+        guard._share(self._prepared, own_rules="expect" in options, own_homes="also" in options)  # noqa: SLF001 -- of its own class
         return guard
+
+    def _share(self, server: _Prepared, *, own_rules: bool, own_homes: bool) -> None:
+        """
+        Have one memory for a whole server: what was logged, whose modules are whose, what is secret.
+        """
+        mine = self._prepared
+        layers = server.policy.declared
+        if own_rules:
+            layers = (*mine.policy.declared, *layers)
+        homes = mine.homes if own_homes else server.homes
+        self._freeze("_prepared", _Prepared(self._policy(layers, server.policy.redactor), server.reporter, homes))
 
     def judge(self, exc: BaseException, call: Call) -> ToolFault:
         """
@@ -217,7 +222,7 @@ class Guard:
         failure_id = _secrets.token_hex(6)
         try:
             judgement = judge(exc, call, self._prepared.policy, self._home(call.function), failure_id)
-        except Exception:
+        except Exception:  # noqa: BLE001 -- a failure while judging is answered too, and logged with its traceback
             _log.exception("Tool %r failed with %s, which could not be judged", call.tool[:128], class_name(exc))
             message = f"The tool failed ({class_name(exc)}). The server's log tells more under the id {failure_id}."
             return ToolFault.of(
@@ -227,7 +232,7 @@ class Guard:
         for hook in self.on_failure:
             try:
                 hook(judgement.fault, exc, call)
-            except Exception:
+            except Exception:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
                 _log.exception("the failure hook %r raised; the answer stays as it is", hook)
         return judgement.fault
 
@@ -246,7 +251,10 @@ class Guard:
         Return a fault for an error result that a handler made itself, without an envelope.
         """
         failure_id = _secrets.token_hex(6)
-        message = self._prepared.policy.redactor.scrub(text, MESSAGE_BYTES) or "The tool reported a failure and did not say which."
+        message = (
+            self._prepared.policy.redactor.scrub(text, MESSAGE_BYTES)
+            or "The tool reported a failure and did not say which."
+        )
         verdict = careful(message, tool=call.tool, arguments=call.arguments) or Verdict(code=McpErrorCode.INTERNAL)
         envelope = McpExecuteError.new(verdict.code, message)
         if verdict.category is not None:

@@ -56,7 +56,9 @@ class Reporter:
             elif _log.isEnabledFor(logging.INFO):
                 _log.info("Tool %r failed: %s", call.tool[:128], _line(judgement))
         except Exception:  # noqa: BLE001 -- whatever a hostile exception does to its own traceback, the caller is answered
-            _log.error("Tool %r failed, and the report of it too (%s)", call.tool[:128], judgement.fault.facts.get("id"))  # noqa: TRY400
+            _log.error(
+                "Tool %r failed, and the report of it too (%s)", call.tool[:128], judgement.fault.facts.get("id")
+            )
 
     def _crash(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
         leaf = judgement.leaf

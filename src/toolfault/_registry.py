@@ -19,9 +19,7 @@ from toolfault._verdict import Rule, Verdict
 from toolfault.errors import InvalidRule, ToolFault
 
 
-Meaning: TypeAlias = (
-    "McpErrorCode | str | McpExecuteError | ToolFault | Verdict | Callable[[Any], Any]"
-)
+Meaning: TypeAlias = "McpErrorCode | str | McpExecuteError | ToolFault | Verdict | Callable[[Any], Any]"
 """
 What a user may say that an exception means: a code, an envelope, a fault, or a function of the exception that
 returns one of these or None for "no opinion".
@@ -44,7 +42,9 @@ class Registry:
 
     __slots__ = ("_found", "_load", "_rules")
 
-    def __init__(self, rules: Mapping[str, Rule] | None = None, *, load: Callable[[], Mapping[str, Rule]] | None = None) -> None:
+    def __init__(
+        self, rules: Mapping[str, Rule] | None = None, *, load: Callable[[], Mapping[str, Rule]] | None = None
+    ) -> None:
         """
         Make a registry; see the class.
         """
@@ -138,7 +138,11 @@ def rules_of(expect: Expect) -> dict[str, Rule]:
 def _name_of(key: object) -> str:
     if isinstance(key, type) and issubclass(key, BaseException):
         return qualified_name(key)
-    if isinstance(key, str) and "." in key and all(part.isidentifier() or part == "<locals>" for part in key.split(".")):
+    if (
+        isinstance(key, str)
+        and "." in key
+        and all(part.isidentifier() or part == "<locals>" for part in key.split("."))
+    ):
         return key
     raise InvalidRule(
         f"{key!r} is no exception class and no qualified name like 'httpx.ReadTimeout' or 'builtins.ValueError'"
@@ -146,10 +150,11 @@ def _name_of(key: object) -> str:
 
 
 def _rule_of(name: str, meaning: object) -> Rule:
-    if isinstance(meaning, type) or not (isinstance(meaning, str | McpExecuteError | ToolFault | Verdict) or callable(meaning)):
-        raise InvalidRule(
-            f"the rule for {name} must be a code, an envelope, a ToolFault or a function of the exception, not {meaning!r}"
-        )
+    if isinstance(meaning, type) or not (
+        isinstance(meaning, str | McpExecuteError | ToolFault | Verdict) or callable(meaning)
+    ):
+        choices = "a code, an envelope, a ToolFault or a function of the exception"
+        raise InvalidRule(f"the rule for {name} must be {choices}, not {meaning!r}")
     if callable(meaning):
         return _Function(name, meaning)
     try:

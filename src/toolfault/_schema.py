@@ -2,7 +2,8 @@
 Making room for the envelope in a tool's ``outputSchema``.
 
 A strict client throws an error result away if its ``structuredContent`` does not match the schema that the tool
-advertises. So the schema is widened; each candidate is checked with a sample envelope, and the first that takes it wins:
+advertises. So the schema is widened; each candidate is checked with a sample envelope, and the first that takes it
+wins:
 
 1. root-required: root ``type`` and ``properties`` stay, ``required`` moves into an ``anyOf``, the envelope's members
    are listed beside the tool's own;
@@ -42,7 +43,12 @@ _SAMPLES: Final[tuple[dict[str, Any], ...]] = (
         "hint": "Try again tomorrow.",
         "cause_chain": ["HTTP 429"],
     },
-    {"code": McpErrorCode.INTERNAL.value, "message": "x", "category": McpErrorCategory.PERMANENT.value, "retryable": False},
+    {
+        "code": McpErrorCode.INTERNAL.value,
+        "message": "x",
+        "category": McpErrorCategory.PERMANENT.value,
+        "retryable": False,
+    },
 )
 
 

@@ -33,6 +33,17 @@ _INT_BITS: Final = 4096
 # Past anything that a class puts over them.
 _ARGS: Final[Any] = BaseException.__dict__["args"]
 _NAME: Final[Any] = type.__dict__["__name__"]
+_ITEMS: Final[Any] = dict.__dict__["items"]
+_LIST: Final[Any] = list.__dict__["__iter__"]
+_TUPLE: Final[Any] = tuple.__dict__["__iter__"]
+
+
+@cache
+def pattern(source: str) -> re.Pattern[str]:
+    """
+    Return a pattern that is compiled when it is first used; most are never needed.
+    """
+    return re.compile(source)
 
 
 # ---- from objects to text
@@ -126,7 +137,7 @@ def _bounded(value: object, room: list[int], depth: int) -> object:
         return "…"
     if issubclass(kind, dict):
         pairs: dict[str, object] = {}
-        for key, item in dict.items(cast("dict[object, object]", value)):
+        for key, item in _ITEMS(value):
             if room[0] <= 0:
                 break
             name = safe_str(key)[: room[0]]
@@ -134,8 +145,7 @@ def _bounded(value: object, room: list[int], depth: int) -> object:
             pairs[name] = _bounded(item, room, depth - 1)
         return pairs
     items: list[object] = []
-    walk = list.__iter__ if issubclass(kind, list) else tuple.__iter__
-    for item in cast("Any", walk)(value):
+    for item in (_LIST if issubclass(kind, list) else _TUPLE)(value):
         if room[0] <= 0:
             break
         items.append(_bounded(item, room, depth - 1))
@@ -165,35 +175,24 @@ def clean(text: str) -> str:
     Escape sequences of terminals go as a whole. Emoji and scripts that join with U+200D lose the joining.
     """
     if text.isascii():
-        if text.isprintable() or not _control().search(text):
+        if text.isprintable() or not pattern(_CONTROL).search(text):
             return text
     else:
-        text = unicodedata.normalize("NFC", _invisible().sub("", encodable(text)))
-    return _line_end().sub("\n", _control_sequence().sub("", text))
+        text = _invisible().sub("", encodable(text))
+    text = pattern(_LINE_END).sub("\n", pattern(_CONTROL_SEQUENCE).sub("", text))
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-@cache
-def _control() -> re.Pattern[str]:
-    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL: Final = r"[\x00-\x08\x0b-\x1f\x7f]"
+_LINE_END: Final = "\r\n?|[\x85\u2028\u2029]"
 
-
-@cache
-def _line_end() -> re.Pattern[str]:
-    return re.compile("\r\n?|[\x85\u2028\u2029]")
-
-
-@cache
-def _control_sequence() -> re.Pattern[str]:
-    # No body holds an introducer, so no character is looked at twice. A sequence without an end loses its introducer.
-    return re.compile(
-        r"""
+# No body holds an introducer, so no character is looked at twice. A sequence without an end loses its introducer.
+_CONTROL_SEQUENCE: Final = r"""(?x)
           (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]) [^\x07\x1b\x80-\x9f]{0,8192} (?:\x07|\x1b\\|\x9c)   # OSC DCS SOS PM APC
         | (?:\x1b\[|\x9b) [0-?]{0,64} [\ -/]{0,16} [@-~]                                           # CSI
         | \x1b [\ -/]{0,16} [0-~]                                                                  # all others
         | [\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]
-        """,
-        re.VERBOSE,
-    )
+        """
 
 
 @cache
@@ -219,30 +218,24 @@ def plain(text: str) -> str:
 
     Of an HTML document its title stays. Angle brackets that are no markup stay: ``a < b``, ``List<int>``, ``<city>``.
     """
-    if " (most recent call last):" in text or 'File "' in text or 'File \\"' in text:
+    if "Traceback (" in text or "File " in text:
         text = _without_traceback(text)
     if "0x" in text:
-        text = _address().sub("", _address_in_repr().sub(r"\1>", text))
-    if "errors.pydantic.dev" in text:
-        text = _pydantic_link().sub("", text)
+        text = pattern(_ADDRESS).sub("", pattern(_ADDRESS_IN_REPR).sub(r"\1>", text))
+    if "://errors.pydantic.dev" in text:
+        text = pattern(_PYDANTIC_LINK).sub("", text)
     if "<" in text:
         text = _without_markup(text)
     return text
 
 
-@cache
-def _address_in_repr() -> re.Pattern[str]:
-    return re.compile(r"(<[\w.]{1,200}(?:[ ][^\s<>]{1,200}){0,4}?) at 0x[0-9a-fA-F]{4,16}\b[^<>]{0,500}>")
+_ADDRESS_IN_REPR: Final = r"(<[\w.]{1,200}(?:[ ][^\s<>]{1,200}){0,4}?) at 0x[0-9a-fA-F]{4,16}\b[^<>]{0,500}>"
 
 
-@cache
-def _address() -> re.Pattern[str]:
-    return re.compile(r" at 0x[0-9a-fA-F]{4,16}\b")
+_ADDRESS: Final = r" at 0x[0-9a-fA-F]{4,16}\b"
 
 
-@cache
-def _pydantic_link() -> re.Pattern[str]:
-    return re.compile(r"\s{0,8}For further information visit https://errors\.pydantic\.dev/\S*")
+_PYDANTIC_LINK: Final = r"\s{0,8}For further information visit https://errors\.pydantic\.dev/\S*"
 
 
 _HEADER: Final = "Traceback (most recent call last):"
@@ -253,63 +246,60 @@ def _without_traceback(text: str) -> str:
     inside = False
     for line in text.split("\n"):
         before, header, after = line.partition(_HEADER)
+        bare = pattern(_MARGIN).sub("", line)
         if header:
             inside = True
-            before = _margin().sub("", before.removesuffix("Exception Group "))
-            # A traceback that somebody wrote into one line, its line ends spelled out.
-            rest = [part for part in after.split("\\n") if part[:1] not in ("", " ", "\t")] if "\\n" in after else [after]
-            line = " ".join(part for part in (before.rstrip(), *rest) if part.strip())  # noqa: PLW2901 -- what is left of it
-            if not line:
-                continue
-        elif inside:
-            bare = _margin().sub("", line)
-            if _part_of_traceback().match(bare) or (bare == line and line[:1] in (" ", "\t")):
-                continue
-            line = bare  # noqa: PLW2901 -- as above
-            # The exception's own line ends it; an ExceptionGroup's margin goes on.
-            inside = not line.strip()
-        kept.append(line)
-    return _frame().sub("", "\n".join(kept))
+            kept += _around(before, after)
+        elif inside and (not bare or bare[0] in " \t" or (bare == line and line[0] in " \t")):
+            pass  # a frame, its source, or an empty line between two tracebacks
+        elif not pattern(_BETWEEN).match(bare):
+            # The exception's own line ends a traceback.
+            inside = False
+            kept.append(bare if bare != line else line)
+    return pattern(_FRAME).sub("", "\n".join(kept))
 
 
-@cache
-def _margin() -> re.Pattern[str]:
-    # Of an ExceptionGroup: "  | ", "  +-+---------------- 1 ----------------".
-    return re.compile(r"^\s{0,80}[|+][\s|+-]{0,80}(?:\d{1,4} -{4,40}|\.\.\. -{4,40})?")
+def _around(before: str, after: str) -> list[str]:
+    # What stands on the header's own line. Line ends that were spelled out ("\\n") are read as such.
+    before = pattern(_MARGIN).sub("", before.removesuffix("Exception Group ")).rstrip()
+    if "\\n" in after:
+        after = " ".join(part for part in after.split("\\n") if part[:1] not in ("", " ", "\t"))
+    return [part for part in (before, after.strip()) if part]
 
 
-@cache
-def _part_of_traceback() -> re.Pattern[str]:
-    return re.compile(r"\s{0,80}(?:File \"|The above exception was|During handling of the above|\[Previous line rep|[~^]+$|$)")
+# Of an ExceptionGroup: "  | ", "  +-+---------------- 1 ----------------".
+_MARGIN: Final = r"^[ ]{0,80}[|+](?:[ |+-]{0,80}-{4,80}(?: (?:\d{1,4}|\.{3}) -{4,80})?|[ |+-]{0,80}?(?:(?<=[|+]) |$))"
 
 
-@cache
-def _frame() -> re.Pattern[str]:
-    return re.compile(r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*)?\n?')
+_BETWEEN: Final = r"(?:The above exception was the direct cause|During handling of the above exception)|$"
+
+
+# One that stands without its header. The file's name may be all that is secret in it.
+_FRAME: Final = r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*)?\n?'
 
 
 #: Elements that nobody takes for a placeholder.
-_ELEMENTS: Final = (
+_ELEMENT: Final = (
     "html|head|body|div|span|p|br|hr|b|i|u|em|strong|a|ul|ol|li|dl|dt|dd|h[1-6]|table|tbody|thead|tr|td|th|pre|img"
     "|script|style|meta|iframe|svg|center|font|nav|footer|noscript|blockquote|tt|sup|sub|button|small"
 )
 
 
 def _without_markup(text: str) -> str:
-    if _markup().search(text) is None:
+    if pattern(_MARKUP).search(text) is None:
         return text
-    if (start := _document().search(text)) is not None:
+    if (start := pattern(_DOCUMENT).search(text)) is not None:
         head, body = text[: start.start()], text[start.start() :]
-        end = _document_end().search(body)
+        end = pattern(_DOCUMENT_END).search(body)
         tail = body[end.end() :] if end else ""
-        title = _title().search(body)
+        title = pattern(_TITLE).search(body)
         text = " ".join(part for part in (head.rstrip(), title[1].strip() if title else "", tail.strip()) if part)
         if "<" not in text:
             return text
-    text = _hidden_content().sub(" ", text)
-    closed = {name.lower() for name in _closing().findall(text)}
+    text = pattern(_HIDDEN_CONTENT).sub(" ", text)
+    closed = {name.lower() for name in pattern(_CLOSING).findall(text)}
     if "<" in text:
-        text = _tag().sub(lambda tag: _unless_markup(tag, closed), text)
+        text = pattern(_TAG).sub(lambda tag: _unless_markup(tag, closed), text)
     return text.strip()
 
 
@@ -323,50 +313,29 @@ def _unless_markup(tag: re.Match[str], closed: set[str]) -> str:
         return " "
     glued = len(name) == 1 and tag.start() > 0 and tag.string[tag.start() - 1].isalnum()
     rest = tag[0][1 + len(name) :].strip("> ")
-    return tag[0] if glued or rest or not _element().fullmatch(lower) else " "
+    return tag[0] if glued or rest or not pattern(_ELEMENT).fullmatch(lower) else " "
 
 
-@cache
-def _element() -> re.Pattern[str]:
-    return re.compile(_ELEMENTS)
+_MARKUP: Final = r"<[A-Za-z!?/]"
 
 
-@cache
-def _markup() -> re.Pattern[str]:
-    return re.compile(r"<[A-Za-z!?/]")
+_DOCUMENT: Final = r"(?i)<!doctype html|<html\b|<head\b|<body\b"
 
 
-@cache
-def _document() -> re.Pattern[str]:
-    return re.compile(r"<!doctype html|<html\b|<head\b|<body\b", re.IGNORECASE)
+_DOCUMENT_END: Final = r"(?i)</html\s{0,8}>"
 
 
-@cache
-def _document_end() -> re.Pattern[str]:
-    return re.compile(r"</html\s{0,8}>", re.IGNORECASE)
+_TITLE: Final = r"(?i)<title[^<>]{0,200}>([^<]{0,500})"
 
 
-@cache
-def _title() -> re.Pattern[str]:
-    return re.compile(r"<title[^<>]{0,200}>([^<]{0,500})", re.IGNORECASE)
+# To the end of the text if nothing closes it.
+_HIDDEN_CONTENT: Final = r"(?is)<(script|style)\b(?:(?!</\1).)*+(?:</\1\s{0,8}>?)?|<!--(?:(?!-->).)*+(?:-->)?"
 
 
-@cache
-def _hidden_content() -> re.Pattern[str]:
-    # To the end of the text if nothing closes it.
-    return re.compile(
-        r"<(script|style)\b(?:(?!</\1).)*+(?:</\1\s{0,8}>?)?|<!--(?:(?!-->).)*+(?:-->)?", re.IGNORECASE | re.DOTALL
-    )
+_CLOSING: Final = r"</([A-Za-z][\w:.-]{0,60})"
 
 
-@cache
-def _closing() -> re.Pattern[str]:
-    return re.compile(r"</([A-Za-z][\w:.-]{0,60})")
-
-
-@cache
-def _tag() -> re.Pattern[str]:
-    return re.compile(r"<[?!][^<>]{0,500}>?|</?([A-Za-z][\w:.-]{0,60})(?:[\s/][^<>]{0,2000})?(?:>|\Z)")
+_TAG: Final = r"<[?!][^<>]{0,500}>?|</?([A-Za-z][\w:.-]{0,60})(?:[\s/][^<>]{0,2000})?(?:>|\Z)"
 
 
 def one_line(text: str) -> str:

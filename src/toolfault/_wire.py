@@ -8,16 +8,18 @@ Rule 3: if even the writing fails, `LAST_RESORT` leaves.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from toolfault._envelope import McpExecuteError
 from toolfault._names import META_KEY, META_VERSION
 from toolfault._text import encodable
-from toolfault.errors import ToolFault
+from toolfault.errors import FoundIn, ToolFault
 
 
 _log = logging.getLogger("toolfault")
@@ -66,7 +68,7 @@ def to_result(fault: ToolFault, *, guidance: Guidance = Guidance.BLOCK, structur
     """
     try:
         return _written(fault, guidance, structured=structured)
-    except Exception:
+    except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
         _log.exception("a fault could not be written; the constant envelope leaves instead")
         return last_resort(structured=structured)
 
@@ -130,8 +132,158 @@ def json_safe(value: Any, depth: int = 8) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if depth and isinstance(value, Mapping):
+    if depth and is_mapping(value):
         return {encodable(str(key)): json_safe(item, depth - 1) for key, item in value.items()}
-    if depth and isinstance(value, list | tuple):
+    if depth and is_array(value):
         return [json_safe(item, depth - 1) for item in value]
     return encodable(str(value))
+
+
+# ---- the reader
+
+
+#: Where SEP-3313, a draft, wants a failure to stand in a result's ``_meta``.
+TOOL_FAILURE_KEY: Final = "io.modelcontextprotocol/toolFailure"
+
+#: The longest text, in characters, that is tried as JSON; and how many content blocks are looked at.
+_MAX_JSON: Final = 65536
+_MAX_BLOCKS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """
+    What stands where in a result. Nothing in it is judged yet, or safe to show.
+
+    Attributes:
+        is_error:
+            The flag of the result. A result that asks for input is no failure.
+
+        structured:
+            The structured content, as it came.
+
+        meta:
+            The result's ``_meta``; empty if there is none.
+
+        texts:
+            The texts of the content blocks, whole.
+
+        blank:
+            There is no content block at all.
+    """
+
+    is_error: bool
+    structured: Any
+    meta: Mapping[Any, Any]
+    texts: tuple[str, ...]
+    blank: bool
+
+    @property
+    def ours(self) -> Mapping[Any, Any]:
+        """
+        Return what stands under our key in ``_meta``; empty if there is nothing.
+        """
+        return as_mapping(self.meta.get(META_KEY))
+
+    def bodies(self) -> Iterator[tuple[FoundIn, Any]]:
+        """
+        Go through the places where an envelope may stand, strongest first; JSON in a text is read when it is its turn.
+        """
+        if self.structured is not None:
+            yield "structured_content", self.structured
+        if (ours := self.ours.get("error")) is not None:
+            yield "meta", ours
+        if (failure := self.meta.get(TOOL_FAILURE_KEY)) is not None:
+            yield "tool_failure", failure
+        for text in self.texts:
+            if (body := json_in(text)) is not None:
+                yield "text", body
+
+
+def read(result: Any) -> Reading | None:
+    """
+    Return what stands where in a result of any SDK version, or as a dict in either spelling. None: it is no result.
+    """
+    flag = member(result, "isError", "is_error")
+    content = member(result, "content")
+    structured = member(result, "structuredContent", "structured_content")
+    if flag is None and structured is None and not isinstance(content, list | tuple | str):
+        return None
+    waiting = member(result, "resultType", "result_type") == "input_required"
+    if as_flag(flag) is not True or waiting:
+        return Reading(is_error=False, structured=structured, meta={}, texts=_texts(content), blank=not content)
+    return Reading(
+        is_error=True,
+        structured=structured,
+        meta=as_mapping(member(result, "_meta", "meta")),
+        texts=_texts(content),
+        blank=not content,
+    )
+
+
+def json_in(text: str) -> Any:
+    """
+    Return the JSON object or array that a text is. None: it is something else, or too long to be tried.
+    """
+    if len(text) > _MAX_JSON or not (stripped := text.strip()).startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(stripped)
+    except (ValueError, RecursionError):
+        return None
+
+
+def member(obj: Any, *names: str) -> Any:
+    """
+    Return the first of these members or attributes that an object has a value for. Never raises.
+    """
+    try:
+        if is_mapping(obj):
+            got = obj.get
+            return next((value for name in names if (value := got(name)) is not None), None)
+        return next((value for name in names if (value := getattr(obj, name, None)) is not None), None)
+    except Exception:  # noqa: BLE001 -- a property of a stranger's object may raise anything
+        return None
+
+
+def as_mapping(value: Any) -> Mapping[Any, Any]:
+    """
+    Return a value if it is a mapping, else an empty one.
+    """
+    return value if is_mapping(value) else {}
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    """
+    Tell whether a value is a mapping, of whatever.
+    """
+    return isinstance(value, Mapping)
+
+
+def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """
+    Tell whether a value is a list or a tuple, of whatever.
+    """
+    return isinstance(value, list | tuple)
+
+
+def as_flag(value: Any) -> bool | None:
+    """
+    Return a peer's boolean, also where it is spelled as a text. None: it is neither.
+    """
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value[:8].strip().lower())
+    return value if isinstance(value, bool) else None
+
+
+def _texts(content: Any) -> tuple[str, ...]:
+    if isinstance(content, str):
+        return (content,)
+    if not is_array(content):
+        return ()
+    found: list[str] = []
+    for block in content[:_MAX_BLOCKS]:
+        text = block if isinstance(block, str) else member(block, "text") or member(member(block, "resource"), "text")
+        if isinstance(text, str):
+            found.append(text)
+    return tuple(found)

@@ -25,7 +25,9 @@ from toolfault._verdict import Outcome
 
 __all__ = ["InvalidEnvelope", "InvalidRule", "ToolFault"]
 
-FoundIn: TypeAlias = Literal["structured_content", "meta", "tool_failure", "text", "jsonrpc_error", "exception", "prose"]
+FoundIn: TypeAlias = Literal[
+    "structured_content", "meta", "tool_failure", "text", "jsonrpc_error", "exception", "prose"
+]
 """
 Where a reader found a failure, strongest place first.
 """
@@ -146,11 +148,11 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
         super().__init__(message)
         default_category, default_retryable = DEFAULTS[code]
         if retryable is not None and not isinstance(retryable, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"retryable must be True, False or None, not {retryable!r}")  # noqa: TRY004 -- as documented
+            raise ValueError(f"retryable must be True, False or None, not {retryable!r}")
         if outcome not in {None, "not_executed", "unknown", "executed"}:
             raise ValueError(f"outcome must be not_executed, unknown, executed or None, not {outcome!r}")
         if isinstance(causes, str):
-            raise ValueError("causes is a list of texts, not one text")  # noqa: TRY004 -- as documented
+            raise ValueError("causes is a list of texts, not one text")
         self._set(
             McpExecuteError.model_construct(
                 code=code,
@@ -205,7 +207,9 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
         """
         fault = cls.__new__(cls)
         Exception.__init__(fault, envelope.message)
-        fault._set(envelope, outcome=outcome, facts=facts, received=received, found_in=found_in)
+        fault._set(  # noqa: SLF001 -- of its own class
+            envelope, outcome=outcome, facts=facts, received=received, found_in=found_in
+        )
         return fault
 
     def __str__(self) -> str:

@@ -107,8 +107,6 @@ def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Re
         retry: The driver to copy. None: one with defaults.
         waits: Gets each wait in seconds that would have been made.
     """
-
-
     made = [] if waits is None else waits
 
     async def skip(seconds: float) -> None:

@@ -93,7 +93,9 @@ def _guarded(fn: F, guard: Guard, options: GuardOptions) -> F:
     return cast("F", wrapper)
 
 
-def _async_wrapper(fn: Callable[..., Any], guard: Guard, original: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def _async_wrapper(
+    fn: Callable[..., Any], guard: Guard, original: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     named = fn if original is None else original
 
     async def wrapper(*args: Any, **kwargs: Any) -> Any:

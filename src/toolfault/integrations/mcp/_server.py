@@ -111,7 +111,9 @@ class _Installed:
 
     # Calls
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult | InputRequiredResult:
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Any = None
+    ) -> CallToolResult | InputRequiredResult:
         """
         Call a tool by name; every failure is answered. See ``MCPServer.call_tool``.
         """
@@ -129,9 +131,10 @@ class _Installed:
                 if result.is_error:
                     return adopted(result, guard, self._call(name, arguments), structured=self._is_structured(name))
                 return made_safe(result)
-            return result
-        except BaseException as exc:
+        except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
             return await self._answer(exc, name, arguments)
+        else:
+            return result
         finally:
             answering.reset(token)
 
@@ -144,7 +147,7 @@ class _Installed:
             available = await self._available() if phase == "lookup" else ()
             fault = guard.judge(raised, self._call(name, arguments, phase=phase, available=available))
             return to_call_tool_result(guard.to_result(fault, structured=self._is_structured(name)))
-        except Exception:
+        except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
             _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", name[:128])
             return to_call_tool_result(last_resort())
 
@@ -154,7 +157,9 @@ class _Installed:
         """
         return tuple(tool.name for tool in await self._list_tools())
 
-    def _call(self, name: str, arguments: dict[str, Any], *, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
+    def _call(
+        self, name: str, arguments: dict[str, Any], *, phase: Phase = "body", available: tuple[str, ...] = ()
+    ) -> Call:
         return Call(tool=name, arguments=arguments, phase=phase, function=self._function(name), available=available)
 
     # Schemas
@@ -240,8 +245,8 @@ class _Installed:
         if function is None or self._guard_for(name).timeout is None or is_async(function):
             return
         warnings.warn(
-            f"tool {name!r} is a sync function: its thread can't be stopped, so the guard's timeout only applies when it"
-            " returns; decorate it with @guarded(timeout=...) to abandon the thread, or make it async",
+            f"tool {name!r} is a sync function: its thread can't be stopped, so the guard's timeout only applies when"
+            " it returns; decorate it with @guarded(timeout=...) to abandon the thread, or make it async",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -276,7 +281,9 @@ def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
     phase = _phase_of(exc.__cause__)
     raised: BaseException = exc
     # A tool that calls a tool: each call wraps what came out of the one inside.
-    while isinstance(raised, ToolError | ResourceError) and raised.__cause__ is not None and _wrapped_by_the_sdk(raised):
+    while (
+        isinstance(raised, ToolError | ResourceError) and raised.__cause__ is not None and _wrapped_by_the_sdk(raised)
+    ):
         raised = raised.__cause__
     return raised, phase
 

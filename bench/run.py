@@ -1,0 +1,319 @@
+"""
+What toolfault costs, as ratios measured side by side in one run.
+
+Each line times two things in turn, batch by batch, and prints the median of the ratios. Beside it stands the spread
+between two *identical* runs, measured the same way: a ratio within it is noise. Nothing here asserts; machines differ.
+
+``python bench/run.py [--quick] [--million]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import io
+import json
+import logging
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+from mcp import Client
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from toolfault import Guard, McpExecuteError
+from toolfault._redact import Redactor
+from toolfault.hosting import Call
+from toolfault.integrations.mcp import install
+
+
+Timed = Callable[[], float]
+
+
+def ratio(ours: Timed, theirs: Timed, rounds: int) -> tuple[float, float]:
+    """
+    Return the median ratio, and the relative spread between two identical runs of *theirs*.
+    """
+    ours(), theirs()
+    ratios: list[float] = []
+    same: list[float] = []
+    gc.collect()
+    for turn in range(rounds):
+        first, second = (ours, theirs) if turn % 2 else (theirs, ours)
+        a, b, c = first(), second(), theirs()
+        mine, reference = (a, b) if turn % 2 else (b, a)
+        ratios.append(mine / reference)
+        same.append(c / reference)
+    return statistics.median(ratios), statistics.median(abs(value - 1) for value in same)
+
+
+def line(what: str, value: str, holds: str, after: str, spread: str = "") -> None:
+    """
+    Print one row.
+    """
+    print(f"{what:<58} {value:>10}  {holds:>8} {after:>8}  {spread}")
+
+
+def timed(function: Callable[[], object], times: int) -> Timed:
+    """
+    Return a function that runs another some times and returns the seconds that one run took.
+    """
+
+    def run() -> float:
+        begin = time.perf_counter()
+        for _ in range(times):
+            function()
+        return (time.perf_counter() - begin) / times
+
+    return run
+
+
+def server(guard: Guard | None) -> MCPServer[Any]:
+    """
+    Make a server, with a guard or without.
+    """
+    made: MCPServer[Any] = MCPServer("bench", log_level="CRITICAL")
+    if guard is not None:
+        install(made, guard)
+
+    @made.tool()
+    async def ok(number: int) -> int:  # pyright: ignore[reportUnusedFunction] -- registered
+        return number
+
+    @made.tool()
+    async def anticipated(number: int) -> int:  # pyright: ignore[reportUnusedFunction] -- registered
+        raise ToolError(f"no article {number}")
+
+    @made.tool()
+    async def crash(number: int) -> int:  # pyright: ignore[reportUnusedFunction] -- registered
+        try:
+            return {}[number]  # type: ignore[index]
+        except KeyError as exc:
+            raise AttributeError("lost") from exc
+
+    return made
+
+
+async def calls(client: Client, tool: str, times: int) -> float:
+    """
+    Return the seconds that one call took.
+    """
+    begin = time.perf_counter()
+    for number in range(times):
+        await client.call_tool(tool, {"number": number})
+    return (time.perf_counter() - begin) / times
+
+
+async def paired(
+    ours: Callable[[], Awaitable[float]], theirs: Callable[[], Awaitable[float]], rounds: int
+) -> tuple[float, float]:
+    """
+    Do as `ratio` does, for coroutines.
+    """
+    await ours()
+    await theirs()
+    ratios: list[float] = []
+    same: list[float] = []
+    for turn in range(rounds):
+        if turn % 2:
+            mine, reference = await ours(), await theirs()
+        else:
+            reference, mine = await theirs(), await ours()
+        ratios.append(mine / reference)
+        same.append(await theirs() / reference)
+    return statistics.median(ratios), statistics.median(abs(value - 1) for value in same)
+
+
+async def round_trips(rounds: int, times: int) -> None:
+    """
+    Time whole calls in memory.
+    """
+    log = logging.getLogger("toolfault")
+    sdk = logging.getLogger("mcp")
+    for logger in (log, sdk):
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        logger.handlers = [logging.StreamHandler(io.StringIO())]
+    plain, guarded, hurried = server(None), server(Guard()), server(Guard(timeout=60))
+    async with Client(plain) as theirs, Client(guarded) as ours, Client(hurried) as timed_out:
+        rows: list[tuple[str, Client, str, str, str]] = [
+            ("a call that succeeds", ours, "ok", "1.03", "1.01"),
+            ("a call that succeeds, with timeout", timed_out, "ok", "1.12", "1.01"),
+            ("an anticipated failure against the SDK's ToolError", ours, "anticipated", "1.30", "1.10"),
+            ("a crash again against the SDK's crash", ours, "crash", "0.5", "0.4"),
+        ]
+        for what, client, tool, holds, after in rows:
+            value, spread = await paired(
+                lambda client=client, tool=tool: calls(client, tool, times),  # type: ignore[misc]
+                lambda tool=tool: calls(theirs, tool, times),  # type: ignore[misc]
+                rounds,
+            )
+            line(what, f"{value:.3f}", holds, after, f"± {spread:.3f}")
+
+    # A new guard for each crash: nothing was logged before.
+    async def first_crashes() -> float:
+        total = 0.0
+        for _ in range(20):
+            async with Client(server(Guard())) as client:
+                total += await calls(client, "crash", 1)
+        return total / 20
+
+    async def sdk_crashes() -> float:
+        total = 0.0
+        for _ in range(20):
+            async with Client(server(None)) as client:
+                total += await calls(client, "crash", 1)
+        return total / 20
+
+    value, spread = await paired(first_crashes, sdk_crashes, max(3, rounds // 2))
+    line("a crash for the first time against the SDK's crash", f"{value:.3f}", "1.10", "1.0", f"± {spread:.3f}")
+
+
+def raised() -> BaseException:
+    """
+    Return an exception with two causes, as it comes out of a tool.
+    """
+    try:
+        try:
+            try:
+                raise ConnectionResetError(104, "Connection reset by peer")
+            except ConnectionResetError as exc:
+                raise LookupError("stock index is stale") from exc
+        except LookupError as exc:
+            raise ValueError("article 4711 is not in stock") from exc
+    except ValueError as exc:
+        return exc
+
+
+def in_process(rounds: int) -> None:
+    """
+    Time the parts without a server.
+    """
+    log = logging.getLogger("toolfault")
+    log.setLevel(logging.CRITICAL)
+    guard, exc = Guard(), raised()
+    call = Call(tool="stock", arguments={"article": 4711}, function=raised)
+
+    def build() -> bytes:
+        return json.dumps(guard.to_result(guard.judge(exc, call))).encode()
+
+    result = guard.to_result(guard.judge(exc, call))
+    value, spread = ratio(timed(build, 200), timed(lambda: json.dumps(result).encode(), 200), rounds)
+    line("exception to result bytes against json.dumps", f"{value:.2f}", "2.5", "1.8", f"± {spread:.3f}")
+    body = json.dumps(result["structuredContent"]).encode()
+    value, spread = ratio(
+        timed(lambda: McpExecuteError.from_wire(json.loads(body)), 500),
+        timed(lambda: json.loads(body)["code"], 500),
+        rounds,
+    )
+    line("bytes to envelope against json.loads and a look-up", f"{value:.2f}", "2.0", "1.5", f"± {spread:.3f}")
+    five = "x" * 5_000_000
+    redactor = Redactor(environ={})
+    milliseconds = statistics.median(timed(lambda: redactor.scrub(five, 2048), 3)() for _ in range(rounds)) * 1000
+    line("a 5 MB message, milliseconds", f"{milliseconds:.3f}", "1", "0.3")
+    worst, of = 0.0, ""
+    hostile = [
+        "a",
+        "=",
+        "'",
+        "--password ",
+        "https://",
+        "Bearer ",
+        "eyJ",
+        "-----BEGIN ",
+        "key=",
+        "\\",
+        "a.b.",
+        "<a ",
+        ": ",
+    ]
+    for piece in hostile:
+        once, twice = piece * (20_000 // len(piece)), piece * (40_000 // len(piece))
+        value, _ = ratio(
+            timed(lambda twice=twice: redactor.redact(twice), 3),  # type: ignore[misc]
+            timed(lambda once=once: redactor.redact(once), 3),  # type: ignore[misc]
+            max(3, rounds // 3),
+        )
+        if value > worst:
+            worst, of = value, piece
+    line("the redactor on 20 kB of hostile text, doubled", f"{worst:.2f}", "2.2", "2.0", f"worst: {of!r}")
+
+
+BARE = """
+import anyio
+from pydantic import BaseModel
+class Envelope(BaseModel, frozen=True):
+    code: str; message: str; category: str; retryable: bool
+    retry_after_seconds: int | None = None; hint: str | None = None; cause_chain: tuple[str, ...] = ()
+"""
+
+
+def imports(rounds: int) -> None:
+    """
+    Time what importing costs, in fresh processes.
+    """
+
+    def process(code: str) -> Timed:
+        def run() -> float:
+            begin = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 -- our own interpreter and code
+            return time.perf_counter() - begin
+
+        return run
+
+    value, spread = ratio(process("import toolfault"), process(BARE), rounds)
+    line("import toolfault against the bare model and anyio", f"{value:.3f}", "1.15", "1.05", f"± {spread:.3f}")
+
+
+def memory(failures: int) -> None:
+    """
+    Print how much stays behind after many failures, each in a place or under a name of its own.
+    """
+    logging.getLogger("toolfault").setLevel(logging.CRITICAL)
+    guard = Guard()
+
+    def fail(number: int) -> None:
+        space: dict[str, Any] = {"__name__": f"place_{number}"}
+        try:
+            exec(f"\n\nraise KeyError('k{number}')", space)  # noqa: S102 -- a place of its own
+        except KeyError as exc:
+            guard.judge(exc, Call(tool=f"tool_{number}", function=fail))
+        guard.judge(LookupError("none"), Call(tool=f"no_tool_{number}", phase="lookup", available=("tool",)))
+
+    for number in range(2_000):
+        fail(number)
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(2_000, 2_000 + failures // 2):
+        fail(number)
+    gc.collect()
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    line(f"{failures:,} failures in distinct places: bytes left each", f"{(after - before) / failures:.2f}", "flat", "")
+
+
+def main() -> None:
+    """
+    Print every row.
+    """
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--quick", action="store_true", help="fewer rounds")
+    options.add_argument("--million", action="store_true", help="a million failures for the memory row")
+    given = options.parse_args()
+    rounds = 5 if given.quick else 21
+    print(f"{'':<58} {'measured':>10}  {'holds':>8} {'after':>8}  between identical runs")
+    anyio.run(round_trips, rounds, 60 if given.quick else 200)
+    in_process(rounds)
+    imports(5 if given.quick else 15)
+    memory(1_000_000 if given.million else 20_000)
+
+
+if __name__ == "__main__":
+    main()

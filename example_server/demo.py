@@ -1,0 +1,317 @@
+"""
+The demo: calls every tool of Leaf & Ledger once so that it works and once for each way to fail, and shows what arrives.
+
+Exit status 0 means that each of the ten codes was really seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import anyio
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.types import CallToolResult, TextContent
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from toolfault import McpErrorCode, Retry, ToolFault, parse
+from toolfault.integrations.mcp import retrying
+
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+
+HERE: Final = Path(__file__).parent
+
+#: Seconds that the client waits for an answer; nothing here takes so long.
+PATIENCE_SECONDS: Final = 30.0
+
+#: The columns that the table wants where no terminal says how many there are.
+WIDTH: Final = 100
+
+
+@dataclass(frozen=True)
+class Step:
+    """
+    One call, and what it is for.
+    """
+
+    why: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+ORDER: Final[dict[str, Any]] = {"reference": "LL-2027-0001", "customer": 7, "sku": "SEN-100", "quantity": 2}
+NEXT_ORDER: Final[dict[str, Any]] = {**ORDER, "reference": "LL-2027-0002"}
+DAY: Final[dict[str, Any]] = {"currency": "JPY", "day": "2026-03-02"}
+
+WORKS: Final = (
+    Step("find green teas from Japan", "search_catalogue", {"text": "japan", "kind": "green"}),
+    Step("what a cup of Sencha costs", "price_per_cup", {"sku": "SEN-100"}),
+    Step("order two tins", "place_order", ORDER),
+    Step("look the order up", "order_status", {"reference": "LL-2027-0001"}),
+    Step("read this spring's prices", "read_price_list", {"name": "2026-spring.csv"}),
+    Step("write a report", "export_report", {"subject": "stock", "name": "stock.csv"}),
+    Step("yen for a euro, on a past day", "exchange_rate", DAY),
+    Step("two kilos to the Netherlands", "shipping_quote", {"country": "NL", "kilos": 2}),
+    Step("duty inside the EU", "customs_duty", {"country": "DE", "euros": 80}),
+    Step("prices in Colombo", "auction_prices", {"house": "colombo"}),
+    Step("a malty tea, please", "recommend", {"taste": "malty"}),
+    Step("open the stocktaking", "open_stocktaking"),
+)
+
+FAILS: Final = (
+    Step("order while the stocktaking holds the books", "place_order", NEXT_ORDER),
+    Step("ask for more teas than the schema allows", "search_catalogue", {"limit": 500}),
+    Step("price a tea that does not exist", "price_per_cup", {"sku": "SEN-99"}),
+    Step("use an order reference twice", "place_order", ORDER),
+    Step("order more than is in stock", "place_order", {**NEXT_ORDER, "quantity": 9000}),
+    Step("order for a customer who does not exist", "place_order", {**NEXT_ORDER, "customer": 900}),
+    Step("read a price list that was never written", "read_price_list", {"name": "2031-spring.csv"}),
+    Step("read a file outside the folder", "read_price_list", {"name": "../ledger.sqlite3"}),
+    Step("send to a region outside the contract", "shipping_quote", {"country": "AQ", "kilos": 2}),
+    Step("ask for a past day again, on the free plan", "exchange_rate", DAY),
+    Step("send to a carrier that is closed for winter", "shipping_quote", {"country": "NO", "kilos": 2}),
+    Step("ask a customs desk where nobody listens", "customs_duty", {"country": "US", "euros": 80}),
+    Step("ask for a route that takes the carrier too long", "shipping_quote", {"country": "PN", "kilos": 2}),
+    Step("open an HTTPS tunnel that the proxy forbids", "auction_prices", {"house": "mombasa"}),
+    Step("divide by the cups in a two-gram sachet", "price_per_cup", {"sku": "SEN-2"}),
+    Step("ask an upstream MCP server that dies of it", "recommend", {"taste": "smoky"}),
+    Step("misspell the name of a tool", "serch_catalogue", {"text": "sencha"}),
+)
+
+AFTERWARDS: Final = Step("close the stocktaking", "close_stocktaking")
+REPEATED: Final = Step("find a parcel in a depot that just woke up", "track_parcel", {"number": "HAM-1042"})
+FUTURE: Final = Step("ask a server from the future", "harvest_forecast", {"garden": "Mokalbari"})
+
+
+def next_step(fault: ToolFault) -> str:
+    """
+    Decide what a program does about a failure: this is the branch that the code is for.
+    """
+    envelope = fault.envelope
+    match fault.code:
+        case McpErrorCode.INVALID_ARGUMENTS:
+            return "let the model mend the call"
+        case McpErrorCode.TOOL_NOT_FOUND:
+            return "list the tools again"
+        case McpErrorCode.PERMISSION_DENIED:
+            return "ask a person for the right to do it"
+        case McpErrorCode.NETWORK_BLOCKED:
+            return "ask the operator to open the way"
+        case McpErrorCode.TOOL_PANICKED:
+            return "report the id, try another tool"
+        case McpErrorCode.UNKNOWN:
+            return "trust category and retryable alone"
+        case McpErrorCode.QUOTA_EXCEEDED if envelope.retry_after_seconds is not None:
+            return f"come back in {envelope.retry_after_seconds} s"
+        case _ if envelope.retryable:
+            return "repeat it, if repeating is safe"
+        case _:
+            return "give up, report the id"
+
+
+def when(fault: ToolFault) -> str:
+    """
+    Say whether another try is worth it, and when.
+    """
+    envelope = fault.envelope
+    if not envelope.retryable:
+        return "not retryable"
+    return "retryable" if envelope.retry_after_seconds is None else f"retryable in {envelope.retry_after_seconds} s"
+
+
+def texts(result: CallToolResult) -> list[str]:
+    """
+    Return what most hosts show the model: the text blocks.
+    """
+    return [block.text for block in result.content if isinstance(block, TextContent)]
+
+
+def shown(value: Any) -> str:
+    """
+    Write a fact in one line.
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {shown(item)}" for key, item in value.items())  # pyright: ignore[reportUnknownVariableType] -- any JSON
+    if isinstance(value, list):
+        return "; ".join(shown(item) for item in value)  # pyright: ignore[reportUnknownVariableType] -- any JSON
+    return str(value)
+
+
+def short(text: str, most: int = 58) -> str:
+    """
+    Cut a text that only has to be recognised.
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+class Demo:
+    """
+    One run: the console, what was seen, and what went otherwise than told.
+    """
+
+    def __init__(self, console: Console) -> None:
+        """
+        Start with nothing seen.
+        """
+        self.console = console
+        self.seen: set[McpErrorCode] = set()
+        self.surprises: list[str] = []
+
+    def say(self, line: str = "", style: str = "") -> None:
+        """
+        Print a line.
+        """
+        self.console.print(Text(line, style))
+
+    async def call(self, client: Client, step: Step, *, fails: bool) -> tuple[CallToolResult, ToolFault | None]:
+        """
+        Make one call, and say how it went.
+        """
+        result = await client.call_tool(step.tool, step.arguments)
+        fault = parse(result)
+        if fault is None:
+            self.console.print(f"  [green]ok[/]    [bold]{step.tool}[/]: {escape(step.why)}")
+            self.say(f"        {short(' '.join(texts(result)))}", "dim")
+        else:
+            self.seen.add(fault.code)
+            self.console.print(f"  [red]fails[/] [bold]{step.tool}[/]: {escape(step.why)}")
+        if fails is not (fault is not None):
+            self.surprises.append(f"{step.tool} ({step.why}) {'worked' if fails else 'failed'}")
+        return result, fault
+
+    def table(self) -> Table:
+        """
+        Make an empty table for failures.
+        """
+        table = Table(show_lines=True, expand=True, header_style="bold")
+        table.add_column("the call", ratio=5, overflow="fold")
+        table.add_column("what a program reads", ratio=8, overflow="fold", min_width=26)
+        table.add_column("what the model reads", ratio=8, overflow="fold")
+        return table
+
+    def row(self, step: Step, result: CallToolResult, fault: ToolFault) -> tuple[Group, Group, Group]:
+        """
+        Return the cells for one failure.
+        """
+        call = Group(Text(step.tool, "bold"), Text(step.why, "dim"))
+        program = Group(
+            Text(fault.code, "bold red"),
+            Text(f"{fault.envelope.category}, {when(fault)}"),
+            *(Text(f"{name}: {shown(value)}", "dim") for name, value in sorted(fault.facts.items()) if name != "v"),
+            Text(f"→ {next_step(fault)}", "cyan"),
+        )
+        model: list[Text] = []
+        for block in texts(result):
+            model += [Text(), Text(block, "italic")] if model else [Text(block)]
+        return call, program, Group(*model)
+
+    async def run(self, log: TextIO) -> None:
+        """
+        Do it all.
+        """
+        self.console.rule("Leaf & Ledger, tea traders")
+        self.say("Starting the server as a process, and connecting over stdio ...")
+        async with connected("server.py", log) as client:
+            tools = (await client.list_tools()).tools
+            self.say(f"Connected: {len(tools)} tools, MCP {client.protocol_version}. First, every tool works:")
+            for step in WORKS:
+                await self.call(client, step, fails=False)
+            self.say()
+            self.say("Now every way to fail. Nothing is faked: a lock, a limit, a proxy, a process that dies ...")
+            table = self.table()
+            for step in FAILS:
+                result, fault = await self.call(client, step, fails=True)
+                if fault is not None:
+                    table.add_row(*self.row(step, result, fault))
+            self.say("The server took all of that, and goes on:")
+            await self.call(client, AFTERWARDS, fails=False)
+            self.say()
+            self.console.print(table)
+            self.say("→ is what a program does: it matches on the code (`next_step` in demo.py) and parses no prose.")
+            self.say()
+            await self.repeat(client)
+        self.say()
+        self.say("Last, a server that speaks a newer vocabulary than this client.")
+        async with connected("newer_peer.py", log) as client:
+            await self.read_the_future(client)
+
+    async def repeat(self, client: Client) -> None:
+        """
+        Let the client repeat a read-only call until it succeeds.
+        """
+        raise NotImplementedError
+
+    async def read_the_future(self, client: Client) -> None:
+        """
+        Read a code that is not among the ten.
+        """
+        result, fault = await self.call(client, FUTURE, fails=True)
+        if fault is not None:
+            table = self.table()
+            table.add_row(*self.row(FUTURE, result, fault))
+            self.console.print(table)
+            self.say("Read as `unknown`, forwarded as it came; `.received` still holds what the peer said:")
+            self.say(f"  {shown(fault.received)}", "dim")
+
+    def verdict(self) -> int:
+        """
+        Say whether all ten codes were seen, and return the exit status.
+        """
+        missing = [code for code in McpErrorCode if code not in self.seen]
+        self.console.rule()
+        for surprise in self.surprises:
+            self.say(f"Not as told: {surprise}", "bold red")
+        if missing:
+            self.say(f"{10 - len(missing)} of the ten codes were seen. Missing: {', '.join(missing)}", "bold red")
+            return 1
+        self.say(f"All ten codes were seen: {', '.join(McpErrorCode)}.", "bold green")
+        return 1 if self.surprises else 0
+
+
+@asynccontextmanager
+async def connected(program: str, log: TextIO) -> AsyncGenerator[Client]:
+    """
+    Start a program of this folder and connect to it; its stderr goes to the log.
+    """
+    command = StdioServerParameters(command=sys.executable, args=[str(HERE / program)])
+    async with Client(stdio_client(command, errlog=log), read_timeout_seconds=PATIENCE_SECONDS) as client:
+        yield client
+
+
+def main() -> int:
+    """
+    Run the demo.
+    """
+    options = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
+    options.add_argument("--log", action="store_true", help="show the server's log at the end")
+    asked = options.parse_args()
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=max(WIDTH, console.width))
+    demo = Demo(console)
+    handle, log_file = tempfile.mkstemp(prefix="leaf-and-ledger-", suffix=".log")
+    try:
+        with open(handle, "w", encoding="utf-8") as log:
+            anyio.run(demo.run, log)
+    finally:
+        if asked.log:
+            console.rule("the server's log")
+            console.print(Text(Path(log_file).read_text(encoding="utf-8", errors="replace")), soft_wrap=True)
+        console.print(f"The server's log: {escape(log_file)}", soft_wrap=True, style="dim")
+    return demo.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""
+What the tables share: reading exceptions that may be half-built or hostile, and a few sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final, TypeVar, cast
+
+
+T = TypeVar("T")
+
+#: How messages end: what to do.
+LATER: Final = "Try again later."
+NO_USE: Final = "Repeating the same call will not help."
+OPERATOR: Final = "The server's operator has to look into it."
+
+#: How many links below an exception are looked at.
+_MAX_LINKS: Final = 8
+
+#: The longest name or reason of a peer that becomes part of a sentence.
+_MAX_NAME: Final = 80
+
+
+def attr(obj: object, name: str, kind: type[T]) -> T | None:
+    """
+    Return an attribute if it is there and of this kind.
+    """
+    try:
+        value = getattr(obj, name)
+        return value if isinstance(value, kind) else None
+    except Exception:  # noqa: BLE001 -- a property of a half-built exception may raise anything
+        return None
+
+
+def whole(obj: object, name: str) -> int | None:
+    """
+    Return an attribute if it is an int, and no bool.
+    """
+    value = attr(obj, name, int)
+    # Past anything that a subclass does to its arithmetic or its text.
+    return None if value is None or isinstance(value, bool) else int.__add__(value, 0)
+
+
+def words(obj: object, name: str) -> str | None:
+    """
+    Return an attribute if it is a text.
+    """
+    value = attr(obj, name, str)
+    return None if value is None else str.__str__(value)
+
+
+def first_argument(exc: BaseException) -> str:
+    """
+    Return an exception's first argument if it is a text, else nothing.
+    """
+    args: tuple[Any, ...] = cast("Any", BaseException.__dict__["args"]).__get__(exc) or ()
+    first = args[0] if args else ""
+    return str.__str__(first) if isinstance(first, str) else ""
+
+
+def short(text: str | None, limit: int = _MAX_NAME) -> str:
+    """
+    Return a text that is short and of one line, else nothing.
+    """
+    return text if text is not None and len(text) <= limit and text.isprintable() else ""
+
+
+def seconds(count: int) -> str:
+    """
+    Return a number of seconds in words.
+    """
+    return f"{count} second{'s' * (count != 1)}"
+
+
+def below(exc: BaseException) -> Iterator[BaseException]:
+    """
+    Go through an exception and what it was raised from, over, or for, nearest first; bounded.
+
+    For the listed classes whose real cause sits in a suppressed context, and for groups of failed attempts.
+    """
+    return islice(_below(exc), _MAX_LINKS)
+
+
+def _below(exc: BaseException) -> Iterator[BaseException]:
+    pending, seen = [exc], set[int]()
+    while pending:
+        link = pending.pop(0)
+        if id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            pending += link.exceptions[:_MAX_LINKS]
+        pending += [other for other in (link.__cause__, link.__context__) if other is not None]

@@ -1,0 +1,98 @@
+"""
+anyio and trio: streams, tasks and workers. Most of their exceptions have no text of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE
+from toolfault.rules.stdlib import network_error
+
+
+def _outage(sentence: str, family: Family = "network") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {LATER}",
+        family=family,
+    )
+
+
+def _bug(sentence: str, family: Family = "bug") -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family=family)
+
+
+def _final(sentence: str, family: Family = "other") -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {NO_USE}", family=family)
+
+
+def _no_connection(exc: BaseException) -> Verdict:
+    # Several addresses were tried; the attempts hang below.
+    return network_error(exc) or _outage("No connection to a service that the tool depends on could be made")
+
+
+def _task(exc: BaseException) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL, message=f"A task that the tool waited for failed. {NO_USE}", instead=exc.__cause__
+    )
+
+
+_BROKEN: Final = _outage("The stream that the tool uses broke")
+_CLOSED: Final = _outage("The stream that the tool uses was closed")
+_END: Final = _outage("The stream that the tool reads from was closed by the other side")
+_IN_USE: Final = _bug("Two tasks of the tool used the same stream at the same time")
+_NOTHING: Final = _outage("The tool would have had to wait for something that is not there yet", "other")
+_CANCELLED: Final = _bug("A task that the tool waited for was cancelled")
+_WORKER: Final = _bug("A worker of the tool ended unexpectedly", "process")
+_UNFINISHED: Final = _bug("The tool asked for the result of a task that has not ended")
+_NO_LOOP: Final = _bug("The tool used an event loop that is not running")
+
+_EXCEPTIONS: Final = "anyio._core._exceptions"
+
+RULES: Final[dict[str, Rule]] = {
+    # anyio gives some of its classes the name under which it exports them, others not.
+    "anyio.BrokenResourceError": _BROKEN,
+    "anyio.EndOfStream": _END,
+    f"{_EXCEPTIONS}.BrokenWorkerInterpreter": _WORKER,
+    f"{_EXCEPTIONS}.BrokenWorkerProcess": _WORKER,
+    f"{_EXCEPTIONS}.BusyResourceError": _IN_USE,
+    f"{_EXCEPTIONS}.ClosedResourceError": _CLOSED,
+    f"{_EXCEPTIONS}.ConnectionFailed": _no_connection,
+    f"{_EXCEPTIONS}.DelimiterNotFound": _final("The tool received a line that is longer than its limit", "data"),
+    f"{_EXCEPTIONS}.FutureAlreadyFinished": _bug("The tool set the result of a future twice"),
+    f"{_EXCEPTIONS}.FutureCancelled": _CANCELLED,
+    f"{_EXCEPTIONS}.FutureFailed": _task,
+    f"{_EXCEPTIONS}.FutureNotFinished": _UNFINISHED,
+    f"{_EXCEPTIONS}.IncompleteRead": _outage("The stream was closed before all data had come"),
+    f"{_EXCEPTIONS}.NoEventLoopError": _NO_LOOP,
+    f"{_EXCEPTIONS}.RunFinishedError": _NO_LOOP,
+    f"{_EXCEPTIONS}.TaskCancelled": _CANCELLED,
+    f"{_EXCEPTIONS}.TaskFailed": _task,
+    f"{_EXCEPTIONS}.TaskNotFinished": _UNFINISHED,
+    f"{_EXCEPTIONS}.WouldBlock": _NOTHING,
+    "trio.BrokenResourceError": _BROKEN,
+    "trio.BusyResourceError": _IN_USE,
+    "trio.ClosedResourceError": _CLOSED,
+    "trio.EndOfChannel": _END,
+    "trio.NeedHandshakeError": _bug("The tool used a TLS connection before its handshake"),
+    "trio.TooSlowError": Verdict(
+        code=McpErrorCode.TOOL_TIMEOUT,
+        message=f"Something that the tool depends on did not answer in time. {LATER}",
+        family="timeout",
+    ),
+    "trio.TrioInternalError": _bug("The event loop that the tool runs in broke"),
+    "trio.WouldBlock": _NOTHING,
+}
+# Other versions of anyio give all of them one or the other name.
+for _name, _rule in list(RULES.items()):
+    if _name.startswith(_EXCEPTIONS):
+        RULES[f"anyio{_name.removeprefix(_EXCEPTIONS)}"] = _rule
+    elif _name.startswith("anyio."):
+        RULES[f"{_EXCEPTIONS}{_name.removeprefix('anyio')}"] = _rule
+
+#: Left without a rule on purpose: a cancellation is no failure; an attribute's look-up is a bug as any LookupError.
+IGNORED: Final = frozenset({"trio.Cancelled", f"{_EXCEPTIONS}.TypedAttributeLookupError"})

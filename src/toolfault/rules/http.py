@@ -1,0 +1,282 @@
+"""
+What the HTTP status of a tool's upstream means.
+
+The table is for APIs *behind* a tool. The MCP endpoint's own statuses are the client's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._delays import delay_from, folded, limit_is_reached
+from toolfault._verdict import Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, seconds
+
+
+class Row(NamedTuple):
+    """
+    What one status means.
+
+    Attributes:
+        sentence:
+            What happened, with ``{peer}`` for who answered and ``{http}`` for the status; what to do follows it.
+
+        advice:
+            What to do. Of a retryable status a wait that the upstream asks for takes its place.
+
+        forwarded:
+            The upstream blames values, which a thin tool forwards from its caller.
+
+        credentials:
+            The upstream refuses credentials.
+    """
+
+    code: McpErrorCode
+    category: McpErrorCategory
+    retryable: bool
+    sentence: str
+    advice: str = NO_USE
+    forwarded: bool = False
+    credentials: bool = False
+
+
+_TRANSIENT, _PERMANENT = McpErrorCategory.TRANSIENT, McpErrorCategory.PERMANENT
+
+
+def _callers(sentence: str, advice: str) -> Row:
+    return Row(McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, forwarded=True)
+
+
+def _tools(sentence: str) -> Row:
+    return Row(McpErrorCode.INTERNAL, _PERMANENT, False, sentence)
+
+
+def _outage(sentence: str) -> Row:
+    return Row(McpErrorCode.INTERNAL, _TRANSIENT, True, sentence, LATER)
+
+
+def _late(sentence: str) -> Row:
+    return Row(McpErrorCode.TOOL_TIMEOUT, _TRANSIENT, True, sentence, LATER)
+
+
+_METHOD: Final = _tools("{peer} does not accept this kind of request ({http})")
+_GONE: Final = _callers("{peer} no longer has what was asked for, or does not show it ({http})", "Check the arguments.")
+_VALUES: Final = _callers("{peer} refused the values of the request ({http})", "Check the arguments.")
+_CHANGED: Final = _callers(
+    "{peer} refused the request in the present state ({http})", "Look at the present state, then call differently."
+)
+_SIZE: Final = _callers("The request is too large for {peer} ({http})", "Send less.")
+_UNABLE: Final = _tools("{peer} can't do what was asked ({http})")
+_FAILED: Final = _outage("{peer} failed ({http})")
+_UNREACHED: Final = _outage("{peer} could not be reached behind its own network ({http})")
+_ORIGIN_TLS: Final = _tools("{peer} has no valid TLS certificate behind its own network ({http})")
+_POLICY: Final = Row(
+    McpErrorCode.NETWORK_BLOCKED, _PERMANENT, False, "A proxy does not let the connection through ({http})", OPERATOR
+)
+_LIMIT: Final = Row(McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, True, "{peer}'s rate limit is reached ({http})", LATER)
+_USED_UP: Final = Row(
+    McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer}'s quota is used up ({http})", "More has to be bought or granted."
+)
+_DEADLINE: Final = _late("{peer} did not answer in time, and whether the request was carried out is unknown ({http})")
+
+#: Status to what it means. A status that is not here: `row_for`.
+STATUS: Final[dict[int, Row]] = {
+    400: _callers("{peer} refused the request as malformed ({http})", "Check the arguments."),
+    401: Row(
+        McpErrorCode.PERMISSION_DENIED,
+        McpErrorCategory.AUTH,
+        False,
+        "{peer} did not accept the credentials ({http})",
+        "They are missing, wrong or expired.",
+        credentials=True,
+    ),
+    402: Row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer} demands payment ({http})"),
+    403: Row(
+        McpErrorCode.PERMISSION_DENIED,
+        McpErrorCategory.AUTH,
+        False,
+        "{peer} does not allow this ({http})",
+        "Other rights are needed.",
+    ),
+    404: _callers("{peer} found nothing, or does not show it ({http})", "Check the arguments."),
+    405: _METHOD,
+    406: _METHOD,
+    407: Row(
+        McpErrorCode.NETWORK_BLOCKED, _PERMANENT, False, "A proxy wants credentials for the connection ({http})", OPERATOR
+    ),
+    408: _late("{peer} gave up waiting for the request, and did not carry it out ({http})"),
+    409: _callers(
+        "{peer} reports a conflict with the present state ({http})", "Look at the present state, then call differently."
+    ),
+    410: _GONE,
+    411: _METHOD,
+    412: _CHANGED,
+    413: _SIZE,
+    414: _SIZE,
+    415: _METHOD,
+    416: _VALUES,
+    421: _outage("{peer} did not process the request ({http})"),
+    422: _VALUES,
+    423: _outage("What was asked for is locked at {peer} ({http})"),
+    424: _CHANGED,
+    425: _outage("{peer} did not process the request ({http})"),
+    426: _METHOD,
+    428: _CHANGED,
+    429: _LIMIT,
+    431: _METHOD,
+    451: Row(
+        McpErrorCode.PERMISSION_DENIED,
+        _PERMANENT,
+        False,
+        "{peer} does not show this for legal reasons ({http})",
+        "No other credentials will help.",
+    ),
+    499: _tools("The request to {peer} was given up ({http})"),
+    500: _FAILED,
+    501: _UNABLE,
+    502: _outage("{peer} is not reachable behind its gateway ({http})"),
+    503: _outage("{peer} is unavailable ({http})"),
+    504: _DEADLINE,
+    505: _METHOD,
+    506: _UNABLE,
+    507: Row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer} has no room left ({http})", "Room has to be made first."),
+    508: _UNABLE,
+    510: _UNABLE,
+    511: Row(
+        McpErrorCode.NETWORK_BLOCKED,
+        _PERMANENT,
+        False,
+        "The network wants a login before it lets anything through ({http})",
+        OPERATOR,
+    ),
+    520: _UNREACHED,
+    521: _UNREACHED,
+    522: _UNREACHED,
+    523: _UNREACHED,
+    524: _DEADLINE,
+    525: _ORIGIN_TLS,
+    526: _ORIGIN_TLS,
+    527: _UNREACHED,
+    529: _outage("{peer} is overloaded ({http})"),
+    530: _UNREACHED,
+}
+
+_OTHER_4XX: Final = _callers("{peer} refused the request ({http})", "Check the arguments.")
+_REDIRECT: Final = _tools("{peer} answered with a redirect that was not followed ({http})")
+_ODD: Final = _tools("{peer} gave an answer that the tool did not expect ({http})")
+
+#: Refusals and outages that a ``Proxy-Status`` field names (RFC 9209).
+_PROXY_ERRORS: Final[dict[str, Row]] = {
+    **dict.fromkeys(
+        ("http_request_denied", "destination_ip_prohibited", "destination_ip_unroutable", "proxy_configuration_error"),
+        _POLICY,
+    ),
+    **dict.fromkeys(("http_response_timeout", "connection_read_timeout", "connection_write_timeout"), _DEADLINE),
+    "tls_certificate_error": _ORIGIN_TLS,
+}
+
+#: The statuses with which an intermediary answers for itself.
+_INTERMEDIARY: Final = frozenset({403, 502, 503, 504})
+
+_proxy_error = re.compile(r"[;,]\s{0,8}error\s{0,8}=\s{0,8}([a-z_]{1,64})").search
+
+#: Bodies of a 429 that say that money, not time, is missing; and those that say that it takes long.
+_money = re.compile(r"insufficient[_ ](?:quota|balance|credits?|funds)|\bbilling\b|\bpayment\b|exceeded your current quota").search
+_period = re.compile(r"\b(?:daily|monthly|per[_ ]day|per[_ ]month)\b").search
+_rate = re.compile(r"\b(?:rate[_ -]?limit|secondary rate|too many requests|throttl)", re.IGNORECASE).search
+
+#: How much of a body is looked at, and how long one may be to count as short.
+_BODY: Final = 4096
+
+_SHOULD_RETRY: Final = ("x-should-retry", "stripe-should-retry")
+
+
+def row_for(status: int) -> Row:
+    """
+    Return what a status means by itself, whatever number it is.
+    """
+    if (row := STATUS.get(status)) is not None:
+        return row
+    if 400 <= status < 500:
+        return _OTHER_4XX
+    if 500 <= status < 600:
+        return _FAILED
+    return _REDIRECT if 300 <= status < 400 else _ODD
+
+
+def verdict_for(
+    status: int,
+    *,
+    headers: Mapping[str, str] | None = None,
+    url: str | None = None,
+    body: str | None = None,
+    now: float | None = None,
+    peer: str = "The upstream API",
+) -> Verdict:
+    """
+    Return what an upstream's answer means.
+
+    Args:
+        status: The HTTP status.
+        headers: The answer's headers, in any case.
+        url: What was asked; never shown.
+        body: The beginning of the answer's body, where it is at hand; never shown.
+        now: Epoch seconds, for delays that are points in time. None: this machine's clock.
+        peer: Who answered, as the subject of a sentence.
+    """
+    known = folded(headers)
+    delay = delay_from(known, now=now)
+    row = _row(status, known, delay, (body or "")[:_BODY].lower())
+    retryable = row.retryable and not any(known.get(name, "").lower() == "false" for name in _SHOULD_RETRY)
+    wait = delay if retryable else None
+    return Verdict(
+        code=row.code,
+        category=row.category,
+        retryable=retryable,
+        retry_after_seconds=wait,
+        message=_message(row, status, wait, peer, retryable=retryable),
+        family="http",
+        origin="upstream",
+        upstream_status=status if 100 <= status <= 999 else None,
+        urls=(url,) if url else (),
+        credentials=row.credentials,
+        forwarded=row.forwarded,
+        proxied=status == 403 and row is STATUS[403],
+    )
+
+
+def _row(status: int, known: Mapping[str, str], delay: int | None, body: str) -> Row:
+    if status in _INTERMEDIARY and (named := _proxy_error(f";{known.get('proxy-status', '')}")) is not None:
+        row = _PROXY_ERRORS.get(named[1])
+        if row is not None:
+            return row
+    if status == 403 and (delay is not None or limit_is_reached(known) or _rate(body)):
+        return _LIMIT
+    if status == 409 and (delay is not None or any(known.get(name, "").lower() == "true" for name in _SHOULD_RETRY)):
+        return _FAILED._replace(sentence=STATUS[409].sentence)
+    if status == 413 and delay is not None:
+        return _LIMIT
+    if status == 429 and (_money(body) or (delay is None and _period(body))):
+        return _USED_UP
+    return row_for(status)
+
+
+def _message(row: Row, status: int, wait: int | None, peer: str, *, retryable: bool) -> str:
+    http = f"HTTP {status}" if status in STATUS else f"HTTP {status}{_phrase(status)}"
+    if not row.sentence.startswith("{peer}") and peer.startswith("The "):
+        peer = f"the {peer[4:]}"
+    advice = NO_USE if row.retryable and not retryable else row.advice
+    if wait is not None:
+        advice = f"Retry after {seconds(wait)}." if wait else "Retry now."
+    return f"{row.sentence.format(peer=peer, http=http)}. {advice}"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        return ""

@@ -1,0 +1,156 @@
+"""
+httpx and httpx2, whose classes bear the same names, and the httpcore below each.
+
+Texts of these classes hold whole URLs, so none of them is shown. Their timeouts are no builtin ``TimeoutError``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
+from toolfault.rules.http import verdict_for
+from toolfault.rules.stdlib import network_error, proxy_refused
+
+
+#: How much of an answer's body is looked at, in bytes, if it was read.
+_BODY: Final = 4096
+
+_refusal = re.compile(r"\s{0,4}([1-5][0-9]{2})\b").match
+
+
+def _outage(sentence: str, advice: str = LATER, family: Family = "network") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {advice}",
+        family=family,
+    )
+
+
+def _final(sentence: str, family: Family = "network", advice: str = NO_USE) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
+
+
+def _bug(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
+
+
+_LATE: Final = Verdict(
+    code=McpErrorCode.TOOL_TIMEOUT,
+    message=f"The upstream API did not answer in time, and whether the request was carried out is unknown. {LATER}",
+    family="timeout",
+)
+_NO_CONNECTION: Final = _outage("No connection to the upstream API could be made")
+_CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
+_PROXY: Final = _outage("The connection through a proxy failed")
+_BAD_URL: Final = Verdict(
+    code=McpErrorCode.TOOL_PANICKED,
+    message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
+    callers=McpErrorCode.INVALID_ARGUMENTS,
+)
+
+
+def _url(holder: object) -> str | None:
+    """
+    Return the URL of an exception's request, or of an answer.
+    """
+    try:
+        url: Any = attr(attr(holder, "request", object), "url", object) or attr(holder, "url", object)
+        return None if url is None else str(url)
+    except Exception:  # noqa: BLE001 -- the request is another library's object
+        return None
+
+
+def _about(exc: BaseException, verdict: Verdict) -> Verdict:
+    url = _url(exc)
+    return replace(verdict, urls=(url,)) if url else verdict
+
+
+def _status(exc: BaseException) -> Verdict:
+    response = attr(exc, "response", object)
+    status = whole(response, "status_code")
+    if status is None:
+        return _final("The upstream API gave an answer without a status", "http")
+    # One that was not read, and may be a stream without end, has no content yet.
+    content = attr(response, "content", bytes) or b""
+    return verdict_for(
+        status,
+        headers=attr(response, "headers", object),  # type: ignore[arg-type] -- any object with items()
+        url=_url(exc) or _url(response),
+        body=content[:_BODY].decode("utf-8", "replace"),
+    )
+
+
+def _connect(exc: BaseException) -> Verdict:
+    """
+    Judge by the OSError, which sits in the suppressed context of httpcore's error.
+    """
+    if "CERTIFICATE_VERIFY_FAILED" in first_argument(exc):
+        return _about(exc, _CERTIFICATE)
+    verdict = None if exc.__cause__ is None else network_error(exc.__cause__)
+    return _about(exc, verdict or _NO_CONNECTION)
+
+
+def _httpcore_connect(exc: BaseException) -> Verdict:
+    return network_error(exc) or _NO_CONNECTION
+
+
+def _proxy(exc: BaseException) -> Verdict:
+    # The text is the status line of the proxy's answer to CONNECT.
+    verdict = proxy_refused(first_argument(exc), _refusal) or _PROXY
+    return _about(exc, verdict)
+
+
+def _bad_url(exc: BaseException) -> Verdict:
+    return _about(exc, _BAD_URL)
+
+
+_CUT_OFF: Final = _outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
+_STREAM: Final = _bug("The tool used a request or an answer in a state that does not allow it")
+
+#: What httpcore has as well.
+_CORE: Final[dict[str, Rule]] = {
+    "ConnectTimeout": _outage("No connection to the upstream API could be made in time"),
+    "LocalProtocolError": _bad_url,
+    "NetworkError": _CUT_OFF,
+    "PoolTimeout": _outage("The tool has too many connections open", family="limit"),
+    "ProtocolError": _outage("The upstream API gave an answer that is not HTTP"),
+    "ProxyError": _proxy,
+    "TimeoutException": _LATE,
+    "UnsupportedProtocol": _bad_url,
+}
+
+_BY_CLASS: Final[dict[str, Rule]] = {
+    **_CORE,
+    "ConnectError": _connect,
+    "CookieConflict": _bug("Several cookies have the name that the tool asked for"),
+    "DecodingError": _final("The upstream API's answer could not be decompressed"),
+    "HTTPError": _outage("The request to the upstream API failed"),
+    "HTTPStatusError": _status,
+    "InvalidURL": _bad_url,
+    "StreamError": _STREAM,
+    "TooManyRedirects": _final("The upstream API redirects in a circle"),
+}
+
+RULES: Final[dict[str, Rule]] = {
+    **{f"{package}.{name}": rule for package in ("httpx", "httpx2") for name, rule in _BY_CLASS.items()},
+    # Neither a stream of events, nor one that will become it.
+    "httpx2.SSEError": _final("The upstream API's answer is no stream of events that the tool can read"),
+    **{
+        f"{package}.{name}": rule
+        for package in ("httpcore", "httpcore2")
+        for name, rule in {
+            **_CORE,
+            "ConnectError": _httpcore_connect,
+            "ConnectionNotAvailable": _NO_CONNECTION,
+        }.items()
+    },
+}
+
+IGNORED: Final = frozenset[str]()

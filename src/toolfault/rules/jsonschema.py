@@ -1,0 +1,31 @@
+"""
+jsonschema, with which hosts check arguments against a tool's schema.
+
+Its texts hold the value and the schema around it, so they are composed from path and keyword.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolfault._codes import McpErrorCode
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import NO_USE
+from toolfault.rules.pydantic import misfit
+
+
+_SCHEMA: Final = Verdict(
+    code=McpErrorCode.INTERNAL, message=f"The tool uses a JSON Schema that is not valid. {NO_USE}", family="data"
+)
+
+RULES: Final[dict[str, Rule]] = {
+    "jsonschema.exceptions.ValidationError": misfit,
+    "jsonschema.exceptions.SchemaError": _SCHEMA,
+    "jsonschema.exceptions._RefResolutionError": _SCHEMA,
+    "jsonschema.exceptions._WrappedReferencingError": _SCHEMA,
+    "jsonschema.exceptions.FormatError": _SCHEMA,
+    "jsonschema.exceptions.UndefinedTypeCheck": _SCHEMA,
+    "jsonschema.exceptions.UnknownType": _SCHEMA,
+}
+
+IGNORED: Final = frozenset[str]()

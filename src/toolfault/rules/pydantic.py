@@ -1,0 +1,311 @@
+"""
+pydantic, and what is said of values that do not fit a schema, by pydantic or by jsonschema.
+
+Rule 1: a value of the caller's never becomes part of a text; the schema's own values do.
+Rule 2: in the body of a tool such an error is the server's problem; before it, the caller's. The phase is not known here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, cast
+
+from toolfault._codes import McpErrorCode
+from toolfault._names import qualified_name
+from toolfault._text import safe_str
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import NO_USE, attr
+
+
+#: How many violations are looked at, and how many an error's message names.
+MAX_VIOLATIONS: Final = 100
+_NAMED: Final = 5
+
+#: The longest path and text of one, in characters, and the most allowed values.
+_MAX_FIELD: Final = 100
+_MAX_TEXT: Final = 300
+_MAX_ALLOWED: Final = 100
+
+_PYDANTIC: Final = "pydantic_core._pydantic_core.ValidationError"
+_PYDANTIC_1: Final = "pydantic.v1.error_wrappers.ValidationError"
+_PYDANTIC_1_ALONE: Final = "pydantic.error_wrappers.ValidationError"
+_JSONSCHEMA: Final = "jsonschema.exceptions.ValidationError"
+
+#: Types whose own text holds a part of the value.
+_WITHOUT_VALUE: Final[dict[str, str]] = {
+    "assertion_error": "is not valid",
+    "complex_str_parsing": "must be a complex number",
+    "complex_type": "must be a complex number",
+    "get_attribute_error": "can't be read",
+    "iteration_error": "can't be iterated over",
+    "json_invalid": "must be valid JSON",
+    "mapping_type": "must be a mapping",
+    "timezone_offset": "has another time zone than the one required",
+    "url_parsing": "must be a valid URL",
+    "url_syntax_violation": "must be a valid URL",
+    "uuid_parsing": "must be a valid UUID",
+}
+
+#: Types that read better in our words; the others' texts begin with "Input should", "String should" and the like.
+_BETTER: Final[dict[str, str]] = {
+    "extra_forbidden": "is not known",
+    "missing": "is missing",
+    "missing_argument": "is missing",
+    "missing_keyword_only_argument": "is missing",
+    "missing_positional_only_argument": "is missing",
+    "unexpected_keyword_argument": "is not known",
+    "unexpected_positional_argument": "is not known",
+    "value_error.missing": "is missing",
+    "value_error.extra": "is not known",
+}
+
+_should = re.compile(r"^(?:[A-Z][\w-]{0,32} ){1,3}should ").sub
+_author = re.compile(r"^(?:Value error|Assertion failed), ").sub
+_quoted = re.compile(r"'((?:[^'\\]|\\.){0,200})'|(?<![\w.'])(-?[0-9]{1,18}(?:\.[0-9]{1,18})?|True|False|None)(?![\w.'])").findall
+
+
+# ---- what was violated
+
+
+def violations(exc: BaseException) -> list[dict[str, Any]]:
+    """
+    Return what a validation error complains about; empty if it is none.
+
+    Each violation has a ``field`` (its path, dotted; empty for the whole), a ``rule`` and a ``message`` without the
+    value, and ``allowed`` where only some values are.
+    """
+    return [_public(item) for item in _found(exc)]
+
+
+def nearest(exc: BaseException) -> str | None:
+    """
+    Return a hint that names the allowed values nearest to those that were given; None: none is near.
+    """
+    hints: list[str] = []
+    for item in _found(exc, values=True):
+        given, allowed = item.get("value"), [value for value in item.get("allowed", ()) if isinstance(value, str)]
+        if not isinstance(given, str) or len(given) > _MAX_FIELD or not allowed:
+            continue
+        by_folded = {value.casefold(): value for value in allowed}
+        near = difflib.get_close_matches(given.casefold(), by_folded, n=1, cutoff=0.6)
+        if near and len(hints) < _NAMED:
+            field = f" for `{item['field']}`" if item["field"] else ""
+            hints.append(f"Did you mean {by_folded[near[0]]!r}{field}?")
+    return " ".join(hints) or None
+
+
+def arguments_message(found: Iterable[Mapping[str, Any]], tool: str) -> str:
+    """
+    Return the message for refused arguments.
+
+    Args:
+        found: What `violations` returned.
+        tool: The tool's name.
+    """
+    items = list(found)
+    shown = "; ".join(_clause(item) for item in items[:_NAMED])
+    more = f"; and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    many = f"{len(items)} arguments of {tool!r} were" if len(items) != 1 else f"1 argument of {tool!r} was"
+    return f"{many} refused: {shown}{more}."
+
+
+def misfit(exc: BaseException) -> Verdict:
+    """
+    Judge a validation error in the body of a tool: what it got, or made, is not what it expects.
+    """
+    items = violations(exc)
+    if not items:
+        return Verdict(code=McpErrorCode.INTERNAL, message=f"{_MISFIT}. {NO_USE}", family="data")
+    shown = "; ".join(_clause(item) for item in items[:_NAMED])
+    more = f"; and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{_MISFIT}: {shown}{more}. {NO_USE}", family="data")
+
+
+_MISFIT: Final = "Data in the tool does not have the form that the tool expects"
+
+
+def _clause(item: Mapping[str, Any]) -> str:
+    field, message = item.get("field") or "", str(item.get("message") or "is not valid").rstrip(".")
+    if not field:
+        return message
+    fits = message.startswith(("must ", "is ", "has ", "can't "))
+    return f"`{field}` {message}" if fits else f"`{field}`: {message}"
+
+
+def _public(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key != "value"}
+
+
+def _found(exc: BaseException, *, values: bool = False) -> list[dict[str, Any]]:
+    try:
+        for judged in (exc, exc.__cause__):
+            names = {qualified_name(cls) for cls in type(judged).__mro__}
+            if names & {_PYDANTIC, _PYDANTIC_1, _PYDANTIC_1_ALONE}:
+                return list(islice(_of_pydantic(judged, values=values), MAX_VIOLATIONS))
+            if _JSONSCHEMA in names:
+                return [_of_jsonschema(judged, values=values)]
+    except Exception:  # noqa: BLE001 -- a half-built error, or one with a context that can't be shown
+        return []
+    return []
+
+
+# ---- pydantic
+
+
+def _of_pydantic(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
+    try:
+        errors = exc.errors(include_url=False, include_context=True, include_input=values)
+    except TypeError:
+        errors = exc.errors()  # version 1 takes no options, and tells no input
+    for error in errors:
+        kind = safe_str(error.get("type", ""))[:_MAX_FIELD]
+        context = error.get("ctx")
+        item: dict[str, Any] = {
+            "field": _path(error.get("loc", ())),
+            "rule": kind,
+            "message": _message(kind, safe_str(error.get("msg", "")), context if isinstance(context, dict) else {}),
+        }
+        allowed = _allowed(kind, context if isinstance(context, dict) else {})
+        if allowed:
+            item["allowed"] = allowed
+        if values:
+            item["value"] = _given(kind, error, context if isinstance(context, dict) else {})
+        yield item
+
+
+def _message(kind: str, text: str, context: Mapping[str, Any]) -> str:
+    if (ours := _BETTER.get(kind)) is not None:
+        return ours
+    if kind == "union_tag_invalid":
+        # Its text quotes the tag that was given.
+        return f"must be tagged as one of {safe_str(context.get('expected_tags', 'the expected tags'))}"[:_MAX_TEXT]
+    if kind == "assertion_error" and not _is_bare_assert(context):
+        return _author("", text)[:_MAX_TEXT]
+    return _WITHOUT_VALUE.get(kind) or _should("must ", _author("", text))[:_MAX_TEXT] or "is not valid"
+
+
+def _is_bare_assert(context: Mapping[str, Any]) -> bool:
+    # Under pytest, and for asserts without a message, the text is the comparison with its values.
+    error = context.get("error")
+    args = error.args if isinstance(error, AssertionError) else ()
+    return not args or not isinstance(args[0], str) or "assert " in args[0]
+
+
+def _allowed(kind: str, context: Mapping[str, Any]) -> list[Any]:
+    text = context.get({"enum": "expected", "literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(kind, ""))
+    if not isinstance(text, str):
+        return []
+    constants = {"True": True, "False": False, "None": None}
+    return [
+        constants[other] if other in constants else other if not other else float(other) if "." in other else int(other)
+        if not quoted
+        else quoted
+        for quoted, other in _quoted(text)[:_MAX_ALLOWED]
+    ]
+
+
+def _given(kind: str, error: Mapping[str, Any], context: Mapping[str, Any]) -> object:
+    return context.get("tag") if kind == "union_tag_invalid" else error.get("input")
+
+
+def _path(parts: Iterable[object]) -> str:
+    """
+    Return a location as dotted text, positions in lists as ``[0]``.
+    """
+    path = ""
+    for part in islice(parts, 32):
+        if isinstance(part, int) and not isinstance(part, bool):
+            path += f"[{part}]"
+        else:
+            name = safe_str(part)[:_MAX_FIELD].replace("`", "'")
+            path += f".{name}" if path else name
+    return path if len(path) <= _MAX_FIELD else f"{path[: _MAX_FIELD - 1]}…"
+
+
+# ---- jsonschema
+
+#: Keyword of a schema to what it demands; ``{}`` stands for the keyword's value.
+_DEMANDS: Final[dict[str, str]] = {
+    "const": "must be {}",
+    "exclusiveMaximum": "must be less than {}",
+    "exclusiveMinimum": "must be greater than {}",
+    "format": "must be a valid {}",
+    "maxItems": "must have at most {} items",
+    "maxLength": "must have at most {} characters",
+    "maxProperties": "must have at most {} members",
+    "maximum": "must be less than or equal to {}",
+    "minItems": "must have at least {} items",
+    "minLength": "must have at least {} characters",
+    "minProperties": "must have at least {} members",
+    "minimum": "must be greater than or equal to {}",
+    "multipleOf": "must be a multiple of {}",
+    "pattern": "must match the pattern {}",
+    "type": "must be of type {}",
+}
+
+
+def _of_jsonschema(exc: Any, *, values: bool) -> dict[str, Any]:
+    keyword, demand = safe_str(exc.validator), exc.validator_value
+    path = list(exc.absolute_path)
+    item: dict[str, Any] = {"field": _path(path), "rule": keyword, "message": "does not fit its schema"}
+    if keyword in _DEMANDS:
+        item["message"] = _DEMANDS[keyword].format(_written(demand))[:_MAX_TEXT]
+    elif keyword == "enum" and isinstance(demand, list):
+        item["allowed"] = [value for value in demand[:_MAX_ALLOWED] if isinstance(value, str | int | float | None)]
+        item["message"] = f"must be one of {', '.join(map(repr, item['allowed']))}"[:_MAX_TEXT]
+    elif keyword == "required" and isinstance(exc.instance, dict):
+        missing = [name for name in cast("list[Any]", demand) if name not in exc.instance]
+        item |= {"field": _path([*path, *missing[:1]]), "message": "is missing"}
+    elif keyword == "additionalProperties" and isinstance(exc.instance, dict):
+        known = attr(exc, "schema", dict) or {}
+        extra = [name for name in exc.instance if name not in known.get("properties", {})]
+        item |= {"field": _path([*path, *extra[:1]]), "message": "is not known"}
+    if values:
+        item["value"] = exc.instance
+    return item
+
+
+def _written(demand: object) -> str:
+    if isinstance(demand, list):
+        return " or ".join(safe_str(part) for part in demand[:8])
+    return safe_str(demand)
+
+
+# ---- the table
+
+
+def _bug(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
+
+
+_MODEL: Final = _bug("A model of the tool is not valid")
+_SETTINGS: Final = Verdict(
+    code=McpErrorCode.INTERNAL,
+    message="The server is not configured: its settings can't be read. Its operator has to look into it.",
+)
+
+RULES: Final[dict[str, Rule]] = {
+    _PYDANTIC: misfit,
+    _PYDANTIC_1: misfit,
+    "pydantic_core._pydantic_core.PydanticSerializationError": _bug("The tool made a value that can't be serialized"),
+    "pydantic_core._pydantic_core.PydanticSerializationUnexpectedValue": _bug(
+        "The tool made a value that its model does not allow"
+    ),
+    "pydantic_core._pydantic_core.SchemaError": _MODEL,
+    "pydantic.errors.PydanticImportError": _MODEL,
+    "pydantic.errors.PydanticUndefinedAnnotation": _MODEL,
+    "pydantic.errors.PydanticUserError": _MODEL,
+    "pydantic_settings.exceptions.SettingsError": _SETTINGS,
+    "pydantic_settings.sources.SettingsError": _SETTINGS,
+}
+
+#: Left without a rule on purpose: control flow inside a validator.
+IGNORED: Final = frozenset(
+    {
+        "pydantic_core._pydantic_core.PydanticOmit",
+        "pydantic_core._pydantic_core.PydanticUseDefault",
+    }
+)

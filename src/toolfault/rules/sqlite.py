@@ -1,0 +1,136 @@
+"""
+SQLite: by the name of the result code, since the class alone says next to nothing.
+
+Statements and values never become part of a message; the names of tables and columns that SQLite itself names do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, first_argument, short, words
+
+
+class _Row(NamedTuple):
+    """
+    What one result code means.
+    """
+
+    code: McpErrorCode
+    category: McpErrorCategory
+    retryable: bool
+    sentence: str
+    advice: str
+    forwarded: bool = False
+
+
+def _busy(sentence: str) -> _Row:
+    return _Row(McpErrorCode.INTERNAL, McpErrorCategory.TRANSIENT, True, sentence, LATER)
+
+
+def _broken(sentence: str) -> _Row:
+    return _Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, sentence, OPERATOR)
+
+
+def _refused(sentence: str, advice: str = "Check the arguments.") -> _Row:
+    return _Row(McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, True)
+
+
+def _misused(sentence: str) -> _Row:
+    return _Row(McpErrorCode.TOOL_PANICKED, McpErrorCategory.PERMANENT, False, sentence, NO_USE)
+
+
+_CONSTRAINT: Final = _refused("The database refused the values")
+
+#: Primary result code to what it means; an extended one (``SQLITE_BUSY_SNAPSHOT``) begins with it.
+_BY_CODE: Final[dict[str, _Row]] = {
+    "BUSY": _busy("The database is locked by somebody else"),
+    "LOCKED": _busy("A table of the database is locked"),
+    "PROTOCOL": _busy("The database could not be locked in time"),
+    "SCHEMA": _busy("The database's schema was just changed"),
+    "NOMEM": _busy("The database ran out of memory"),
+    "INTERRUPT": _Row(
+        McpErrorCode.TOOL_TIMEOUT, McpErrorCategory.TRANSIENT, True, "The query was interrupted", LATER
+    ),
+    "CONSTRAINT": _CONSTRAINT,
+    "MISMATCH": _refused("The database refused a value of the wrong type"),
+    "TOOBIG": _refused("A value is too big for the database", "Send less."),
+    "CANTOPEN": _broken("The database file can't be opened"),
+    "READONLY": _broken("The database is read-only"),
+    "PERM": _broken("The database can't be used with the server's rights"),
+    "AUTH": _broken("The database does not allow this")._replace(category=McpErrorCategory.AUTH),
+    "FULL": _broken("The database's disk is full"),
+    "IOERR": _broken("The database's storage failed"),
+    "CORRUPT": _broken("The database file is damaged"),
+    "NOTADB": _broken("The file is not a database"),
+    "FORMAT": _broken("The database file has a format that is not known"),
+    "NOLFS": _broken("The database file is too large for this system"),
+    "INTERNAL": _broken("The database failed"),
+    "MISUSE": _misused("The tool uses the database in a way that it does not allow"),
+    "RANGE": _misused("The tool gave a statement the wrong number of values"),
+    # Like SQLSTATE class 42: whose the statement is can't be known.
+    "ERROR": _misused("The tool sent a statement that the database does not accept"),
+}
+
+_primary = re.compile(r"SQLITE_([A-Z]{1,32})").match
+_missing = re.compile(r"no such (table|column|function|index|view|trigger|module): ([A-Za-z_][\w.]{0,63})").fullmatch
+_constraint = re.compile(r"([A-Z][A-Z ]{1,20}) constraint failed(?:: ([A-Za-z_][\w.]{0,63}(?:, [A-Za-z_][\w.]{0,63}){0,7}))?").match
+
+#: Constraints whose text names columns; others' may hold an expression.
+_NAMING_COLUMNS: Final = frozenset({"UNIQUE", "NOT NULL"})
+
+
+def _by_code(exc: BaseException) -> Verdict | None:
+    """
+    Judge by the result code; None: the library raised it, without one.
+    """
+    name = short(words(exc, "sqlite_errorname"), 64)
+    primary = _primary(name)
+    if primary is None:
+        return None
+    row = _BY_CODE.get(primary[1]) or _broken("The database failed")
+    return Verdict(
+        code=row.code,
+        category=row.category,
+        retryable=row.retryable,
+        message=f"{row.sentence}{_detail(primary[1], first_argument(exc))} ({name}). {row.advice}",
+        family="database",
+        forwarded=row.forwarded,
+    )
+
+
+def _detail(primary: str, text: str) -> str:
+    if primary == "ERROR" and (missing := _missing(text)) is not None:
+        return f": there is no {missing[1]} {missing[2]}"
+    if primary == "CONSTRAINT" and (failed := _constraint(text)) is not None:
+        where = f" on {failed[2]}" if failed[2] and failed[1] in _NAMING_COLUMNS else ""
+        return f": {failed[1]} constraint{where}"
+    return ""
+
+
+def _library(exc: BaseException) -> Verdict:
+    return _by_code(exc) or Verdict(
+        code=McpErrorCode.TOOL_PANICKED,
+        message=f"The tool uses the database in a way that it does not allow. {NO_USE}",
+        family="database",
+    )
+
+
+def _database(exc: BaseException) -> Verdict:
+    return _by_code(exc) or Verdict(
+        code=McpErrorCode.INTERNAL, message=f"The database failed. {NO_USE}", family="database"
+    )
+
+
+RULES: Final[dict[str, Rule]] = {
+    "sqlite3.Error": _database,
+    "sqlite3.InterfaceError": _library,
+    "sqlite3.NotSupportedError": _library,
+    "sqlite3.ProgrammingError": _library,
+    "sqlite3.Warning": _library,
+}
+
+IGNORED: Final = frozenset[str]()

@@ -1,0 +1,44 @@
+"""
+Exceptions that only say that others happened: what retry libraries raise when they give up.
+
+stamina has none of its own; it raises the last attempt's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import LATER, attr
+
+
+def _gave_up(exc: BaseException) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"The tool tried several times and gave up. {LATER}",
+        instead=_of_last_attempt(exc) or exc.__cause__,
+    )
+
+
+def _of_last_attempt(exc: BaseException) -> BaseException | None:
+    last: Any = attr(exc, "last_attempt", object)
+    try:
+        # tenacity's is a future: without the timeout one that is not done would wait forever.
+        found = last.exception(timeout=0)
+    except Exception:  # noqa: BLE001 -- no future, not done, or cancelled
+        # retrying's holds (kind, exception, traceback).
+        value = attr(last, "value", tuple)
+        found = value[1] if value is not None and len(value) > 1 else None
+    return found if isinstance(found, BaseException) and found is not exc else None
+
+
+RULES: Final[dict[str, Rule]] = {
+    "tenacity.RetryError": _gave_up,
+    "retrying.RetryError": _gave_up,
+}
+
+#: tenacity's own control flow, which never leaves it.
+IGNORED: Final = frozenset({"tenacity.TryAgain"})

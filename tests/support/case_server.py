@@ -1,0 +1,107 @@
+"""
+Writes a server whose tools fail as the cases say, and calls them all through a real client over stdio.
+"""
+
+import json
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+from case_checks import Came
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+
+from toolfault import parse
+
+
+HEAD = """\
+import asyncio, json, os, socket, subprocess, time
+from email.utils import formatdate
+import {hx} as hx
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from toolfault import Guard
+from toolfault.integrations.mcp import install
+
+server = install(MCPServer("cases"), Guard(secrets={secrets!r}))
+SEEN = []
+
+
+@server.tool()
+async def alive() -> str:
+    return ",".join(SEEN)
+
+"""
+
+
+def tool_name(case: dict[str, Any]) -> str:
+    return case["id"].replace("-", "_")
+
+
+def source(cases: list[dict[str, Any]], hx: str) -> str:
+    secrets = [secret for case in cases for secret in case.get("configured_secrets", [])]
+    parts = [HEAD.format(hx=hx, secrets=secrets)]
+    for case in cases:
+        if "call_tool_name" in case:
+            continue
+        tool = case.get("tool", {})
+        # A schema by hand stands in for the one that the SDK makes of an annotation.
+        body = textwrap.indent(case.get("raise") or case["return"], "        ")
+        parts.append(
+            f"@server.tool(structured_output=False, annotations=ToolAnnotations.model_validate({tool.get('annotations', {})!r}))\n"
+            f"async def {tool_name(case)}({case.get('signature', '')}):\n"
+            f"    try:\n{body}\n"
+            f"    except asyncio.CancelledError:\n        SEEN.append({case['id']!r})\n        raise\n"
+        )
+        if "outputSchema" in tool:
+            parts.append(
+                f"server._tool_manager.get_tool({tool_name(case)!r}).fn_metadata.output_schema = {tool['outputSchema']!r}\n"
+            )
+    parts.append("server.run()\n")
+    return "\n".join(parts)
+
+
+def call_all(cases: list[dict[str, Any]], hx: str, folder: Path) -> dict[str, Came]:
+    """
+    Return what came of each case, all in one session with one server process.
+    """
+    script = folder / f"cases_with_{hx}.py"
+    script.write_text(source(cases, hx))
+    return anyio.run(_call_all, cases, script)
+
+
+async def _call_all(cases: list[dict[str, Any]], script: Path) -> dict[str, Came]:
+    found = {}
+    parameters = StdioServerParameters(command=sys.executable, args=["-W", "error", str(script)])
+    with (script.parent / f"{script.stem}.log").open("w") as log:
+        async with stdio_client(parameters, errlog=log) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            schemas = {tool.name: tool.output_schema for tool in (await session.list_tools()).tools}
+            for case in cases:
+                came = found[case["id"]] = Came(schema=schemas.get(tool_name(case)))
+                begin = time.monotonic()
+                await _call(session, case, came)
+                came.seconds = time.monotonic() - begin
+                with anyio.fail_after(10):
+                    alive = await session.call_tool("alive", {})
+                came.survived = not alive.is_error
+                if case["id"] in alive.content[0].text.split(","):
+                    came.reraised = "CancelledError"
+    return found
+
+
+async def _call(session: ClientSession, case: dict[str, Any], came: Came) -> None:
+    name = case.get("call_tool_name") or tool_name(case)
+    try:
+        with anyio.move_on_after(case.get("cancel_after_seconds", 20)):
+            result = await session.call_tool(name, case.get("call", {}))
+            came.result = json.loads(result.model_dump_json(by_alias=True, exclude_none=True))
+            came.fault = parse(came.result)
+    except MCPError as exc:
+        came.protocol_error = {"code": exc.code, "message": exc.message, "data": exc.data}
+        came.fault = parse(exc)

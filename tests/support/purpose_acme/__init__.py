@@ -1,0 +1,3 @@
+"""
+An author's package: tools that fail in every way that was thought of.
+"""

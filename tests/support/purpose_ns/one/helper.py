@@ -1,0 +1,2 @@
+def check(n):
+    raise ValueError(f"{n} is no number of things")

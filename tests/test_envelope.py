@@ -1,0 +1,175 @@
+"""
+The envelope as a value, and the faults that carry it.
+"""
+
+import copy
+import json
+import math
+import pickle
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolfault import InvalidEnvelope, McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault
+from toolfault._codes import DEFAULTS
+from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, whole_seconds
+
+
+ENVELOPES = st.builds(
+    McpExecuteError,
+    code=st.sampled_from(McpErrorCode),
+    message=st.text(),
+    category=st.sampled_from(McpErrorCategory),
+    retryable=st.booleans(),
+    retry_after_seconds=st.none() | st.integers(0, MAX_RETRY_AFTER_SECONDS),
+    hint=st.none() | st.text(),
+    cause_chain=st.lists(st.text()).map(tuple),
+)
+
+
+@given(ENVELOPES)
+def test_what_is_written_is_read_back(envelope):
+    wire = envelope.to_wire()
+
+    assert McpExecuteError.from_wire(wire) == envelope
+    assert McpExecuteError.from_json(json.dumps(wire)) == envelope
+    assert list(wire) == [name for name in McpExecuteError.model_fields if name in wire]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_the_decoder_refuses_or_decodes(obj):
+    try:
+        McpExecuteError.from_wire(obj)
+    except InvalidEnvelope as exc:
+        assert str(exc)
+
+
+@pytest.mark.parametrize(
+    ("wait", "seconds"),
+    [(0, 0), (1, 1), (0.1, 1), (1.0, 1), (29.000001, 30), (timedelta(milliseconds=1), 1), (timedelta(minutes=2), 120)]
+    + [(MAX_RETRY_AFTER_SECONDS, MAX_RETRY_AFTER_SECONDS)],
+)
+def test_waits_round_up(wait, seconds):
+    assert whole_seconds(wait) == seconds
+    assert McpExecuteError.new("internal", "m").with_retry_after_seconds(wait).retry_after_seconds == seconds
+    assert ToolFault("internal", "m", retry_after_seconds=wait).envelope.retry_after_seconds == seconds
+
+
+@pytest.mark.parametrize("wait", [True, False, -1, -0.1, math.nan, math.inf, "30", 2**32, timedelta(seconds=-1)])
+def test_what_is_no_wait_is_refused(wait):
+    for take in (whole_seconds, McpExecuteError.new("internal", "m").with_retry_after_seconds):
+        with pytest.raises(ValueError, match="retry_after_seconds"):
+            take(wait)
+    with pytest.raises(ValueError, match="retry_after_seconds"):
+        ToolFault("internal", "m", retry_after_seconds=wait)
+
+
+@pytest.mark.parametrize("code", ["quota_exeeded", "QUOTA_EXCEEDED", "", None, 3, ["internal"]])
+def test_a_typo_in_a_code_is_an_error_that_names_the_codes(code):
+    for make in (McpExecuteError.new, ToolFault):
+        with pytest.raises(ValueError, match="quota_exceeded"):
+            make(code, "m")
+
+
+def test_a_typo_in_a_category_is_an_error():
+    with pytest.raises(ValueError, match="transient"):
+        ToolFault("internal", "m", category="transcient")
+    with pytest.raises(ValueError, match="transient"):
+        McpExecuteError.new("internal", "m").with_category("transcient")
+    with pytest.raises(ValueError, match="retryable"):
+        ToolFault("internal", "m", retryable="false")
+    with pytest.raises(ValueError, match="retryable"):
+        McpExecuteError.new("internal", "m").with_retryable("false")
+    with pytest.raises(ValueError, match="outcome"):
+        ToolFault("internal", "m", outcome="maybe")
+    with pytest.raises(ValueError, match="causes"):
+        ToolFault("internal", "m", causes="one text")
+
+
+def test_envelopes_are_frozen_and_changed_by_copy():
+    envelope = McpExecuteError.new("internal", "m")
+    changed = envelope.with_hint("h").with_cause("a").with_cause("b").with_retryable(True).with_category("auth")
+
+    assert envelope == McpExecuteError.new("internal", "m")
+    assert changed.cause_chain == ("a", "b")
+    assert (changed.hint, changed.retryable, changed.category) == ("h", True, McpErrorCategory.AUTH)
+    with pytest.raises(ValueError, match="frozen"):
+        envelope.message = "n"
+
+
+def test_the_json_schema_names_the_four_required_members():
+    schema = McpExecuteError.model_json_schema()
+
+    assert schema["required"] == ["code", "message", "category", "retryable"]
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("code", McpErrorCode)
+def test_a_fault_takes_its_code_s_defaults(code):
+    fault = ToolFault(code, "m")
+
+    assert (fault.envelope.category, fault.envelope.retryable) == DEFAULTS[code]
+    assert fault.code is code
+
+
+class OutOfStock(ToolFault):
+    """
+    A subclass that fixes the code.
+    """
+
+    code = McpErrorCode.INVALID_ARGUMENTS
+
+
+class Article(OutOfStock):
+    """
+    A subclass with a constructor of its own.
+    """
+
+    def __init__(self, number):
+        super().__init__(f"No more of article {number}", hint="Try another")
+        self.number = number
+
+
+FAULTS = [
+    ToolFault(
+        "quota_exceeded", "used up", retry_after_seconds=3, hint="wait", causes=["a", "b"], outcome="not_executed"
+    ),
+    OutOfStock("No more of article 12", hint="Try 13"),
+    Article(12),
+    ToolFault.of(McpExecuteError.new("internal", "m"), facts={"id": "x"}, received={"code": "new"}, found_in="text"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=repr)
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda fault: pickle.loads(pickle.dumps(fault))])
+def test_faults_copy_and_pickle(fault, again):
+    other = again(fault)
+
+    assert type(other) is type(fault)
+    assert (str(other), repr(other), other.args) == (str(fault), repr(fault), fault.args)
+    assert vars(other) == vars(fault)
+
+
+def test_faults_print_what_differs_from_the_defaults():
+    assert str(FAULTS[0]) == "used up"
+    assert repr(ToolFault("internal", "m")) == "ToolFault('internal', 'm')"
+    assert repr(ToolFault("internal", "m", retryable=True)) == "ToolFault('internal', 'm', retryable=True)"
+    assert repr(FAULTS[2]) == "Article('invalid_arguments', 'No more of article 12', hint='Try another')"
+
+
+def test_a_class_with_a_code_takes_the_message_alone():
+    with pytest.raises(TypeError, match=r"OutOfStock takes \(message\)"):
+        OutOfStock("internal", "m")
+    with pytest.raises(TypeError, match=r"ToolFault takes \(code, message\)"):
+        ToolFault("m")
+
+
+def test_a_message_that_is_no_text_is_rendered():
+    assert "409" in ToolFault("internal", {"status": 409}).envelope.message

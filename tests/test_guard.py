@@ -1,0 +1,589 @@
+"""
+Judgement as a whole: what an exception out of an author's tool becomes.
+"""
+
+import asyncio
+import logging
+from concurrent.futures import BrokenExecutor
+
+import author
+import httpx
+import pytest
+from author import over, raises
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp.server.mcpserver.exceptions import ToolError
+
+from toolfault import Disclosure, Guard, Guidance, McpErrorCode, McpExecuteError, ToolFault
+from toolfault._log import Reporter
+from toolfault.hosting import Call
+
+
+def judged(function, *args, guard=None, **call):
+    try:
+        function(*args)
+    except BaseException as exc:
+        raised = exc
+    return (guard or Guard()).judge(raised, Call(tool="tool", function=author.over, **call))
+
+
+def http(status, **headers):
+    request = httpx.Request("GET", "https://api.example.com/v1?api_key=KEY-NOTREAL")
+    httpx.Response(status, request=request, headers=headers).raise_for_status()
+
+
+#: situation, function, arguments, code, category, retryable, a part of the message
+SITUATIONS = [
+    ("an author's ValueError", author.on_purpose, (), "invalid_arguments", "validation", False, "no such city"),
+    ("an accident", author.convert, (), "tool_panicked", "permanent", False, "ValueError"),
+    ("a key", author.missing_key, (), "tool_panicked", "permanent", False, "the key 'city' is missing"),
+    ("a key on purpose", author.bare_key, ("Ys",), "tool_panicked", "permanent", False, "'Ys'"),
+    (
+        "a sentence in a KeyError",
+        author.bare_key,
+        ("no city Ys",),
+        "invalid_arguments",
+        "validation",
+        False,
+        "no city Ys",
+    ),
+    ("configuration", author.needs_environment, (), "internal", "permanent", False, "WEATHER_API_KEY"),
+    ("an unset variable", author.reads_environment, (), "internal", "permanent", False, "TOOLFAULT_TEST_NOT_SET"),
+    ("a TypeError on purpose", raises, (TypeError("bad shape"),), "internal", "permanent", False, "bad shape"),
+    (
+        "a RuntimeError on purpose",
+        raises,
+        (RuntimeError("the ledger is closed"),),
+        "internal",
+        "permanent",
+        False,
+        "ledger",
+    ),
+    ("not written", author.not_written, (), "tool_panicked", "permanent", False, "NotImplementedError"),
+    ("not here", author.not_here, (), "internal", "permanent", False, "not on this platform"),
+    ("an assert", author.asserts, (), "tool_panicked", "permanent", False, "AssertionError"),
+    ("nothing to read", author.decode, (), "internal", "permanent", False, "JSON"),
+    ("an upstream reset", author.upstream, (), "internal", "transient", True, "reset"),
+    (
+        "own class, rate limit",
+        raises,
+        (author.RateLimitError("slow down"),),
+        "quota_exceeded",
+        "transient",
+        True,
+        "slow down",
+    ),
+    (
+        "own class, not found",
+        raises,
+        (author.NotFoundError("no shelf 9"),),
+        "invalid_arguments",
+        "validation",
+        False,
+        "no shelf 9",
+    ),
+    ("own class, Author is no Auth", raises, (author.AuthorError("no pen"),), "internal", "permanent", False, "no pen"),
+    (
+        "own class over a timeout",
+        raises,
+        (author.OverTimeout("too slow"),),
+        "tool_timeout",
+        "transient",
+        True,
+        "too slow",
+    ),
+    ("own class by its base", raises, (author.Refused("no"),), "invalid_arguments", "validation", False, "no"),
+    (
+        "general over a purpose",
+        over,
+        (Exception, "failed: {e}", author.on_purpose),
+        "invalid_arguments",
+        "validation",
+        False,
+        "failed: no such city",
+    ),
+    (
+        "general over upstream",
+        over,
+        (ValueError, "cannot load", author.upstream),
+        "internal",
+        "transient",
+        True,
+        "cannot load",
+    ),
+    (
+        "hidden upstream",
+        over,
+        (RuntimeError, "cannot load", author.upstream),
+        "internal",
+        "transient",
+        True,
+        "cannot load",
+    ),
+    (
+        "ValueError over a conversion",
+        over,
+        (ValueError, "days must be a number", author.convert),
+        "invalid_arguments",
+        "validation",
+        False,
+        "days must be",
+    ),
+    (
+        "RuntimeError that repeats a conversion",
+        over,
+        (RuntimeError, "failed: {e}", author.convert),
+        "tool_panicked",
+        "permanent",
+        False,
+        "failed",
+    ),
+    (
+        "RuntimeError over a conversion",
+        over,
+        (RuntimeError, "cannot compute", author.convert),
+        "internal",
+        "permanent",
+        False,
+        "cannot compute",
+    ),
+    (
+        "ToolError over nothing telling",
+        over,
+        (ToolError, "cannot compute", author.missing_key),
+        "internal",
+        "permanent",
+        False,
+        "cannot compute",
+    ),
+    (
+        "ToolError by its prose",
+        raises,
+        (ToolError("Rate limit reached"),),
+        "quota_exceeded",
+        "transient",
+        True,
+        "Rate limit",
+    ),
+    (
+        "own class over HTTP",
+        over,
+        (author.AuthorError, "no luck", lambda: http(429, **{"Retry-After": "9"})),
+        "quota_exceeded",
+        "transient",
+        True,
+        "no luck",
+    ),
+    ("HTTP 401", http, (401,), "permission_denied", "auth", False, "401"),
+    ("HTTP 500", http, (500,), "internal", "transient", True, "500"),
+    ("a command", author.runs_a_command, (), "internal", "permanent", False, "exit"),
+    (
+        "a group: the permanent one decides",
+        author.grouped,
+        (ConnectionResetError(104, "reset"), author.NotFoundError("no shelf")),
+        "invalid_arguments",
+        "validation",
+        False,
+        "no shelf",
+    ),
+    (
+        "a group: a fault decides",
+        author.grouped,
+        (author.NotFoundError("x y"), ToolFault("quota_exceeded", "later")),
+        "quota_exceeded",
+        "transient",
+        True,
+        "later",
+    ),
+    (
+        "a group of cancelled",
+        lambda: raises(BaseExceptionGroup("g", [asyncio.CancelledError()])),
+        (),
+        "tool_panicked",
+        "permanent",
+        False,
+        "cancelled",
+    ),
+    (
+        "a third-party class on purpose",
+        raises,
+        (BrokenExecutor("all workers are gone"),),
+        None,
+        None,
+        None,
+        "all workers are gone",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("_situation", "function", "args", "code", "category", "retryable", "part"),
+    SITUATIONS,
+    ids=[row[0] for row in SITUATIONS],
+)
+def test_situations(_situation, function, args, code, category, retryable, part):
+    envelope = judged(function, *args).envelope
+
+    assert part in envelope.message
+    assert "NOTREAL" not in str(envelope)
+    assert "hunter2" not in str(envelope)
+    if code is not None:
+        assert (envelope.code, envelope.category, envelope.retryable) == (code, category, retryable)
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "code"),
+    [
+        ("data/none.csv", "/nowhere/data/none.csv", "invalid_arguments"),
+        ("none.csv", "/nowhere/data/none.csv", "invalid_arguments"),
+        ("/data/none.csv", "/nowhere/data/none.csv", "invalid_arguments"),
+        ("/nowhere", "/nowhere/data/none.csv", "invalid_arguments"),
+        ("one.csv", "/nowhere/data/none.csv", "internal"),
+        ("data", "/nowhere/data/none.csv", "internal"),
+        ("", "/nowhere/data/none.csv", "internal"),
+        ("..", "/nowhere/data/none.csv", "internal"),
+    ],
+)
+def test_whose_file(given, path, code):
+    assert judged(author.opens, path, arguments={"file": {"name": [given]}}).code == code
+
+
+def test_delays_of_several_members_the_longest():
+    waits = [ToolFault("quota_exceeded", "a", retry_after_seconds=3)]
+    group = ExceptionGroup("g", [httpx_error("5"), httpx_error("90")])
+
+    assert judged(raises, group).envelope.retry_after_seconds == 90
+    assert judged(raises, ExceptionGroup("g", [*waits, httpx_error("90")])).envelope.retry_after_seconds == 3
+
+
+def httpx_error(wait):
+    try:
+        http(429, **{"Retry-After": wait})
+    except httpx.HTTPStatusError as exc:
+        return exc
+
+
+def test_chains_are_oldest_first_and_hide_what_was_suppressed():
+    def deep(hidden):
+        try:
+            over(KeyError, "middle of it", author.upstream, hidden=hidden)
+        except KeyError as exc:
+            raise ToolFault("internal", "outer") from exc
+
+    assert (
+        judged(deep, False).envelope.cause_chain
+        == (
+            "ConnectionResetError: The connection to the upstream was reset. Try again.",
+            "KeyError: middle of it",
+        )
+        or len(judged(deep, False).envelope.cause_chain) == 2
+    )
+    assert judged(deep, True).envelope.cause_chain == ("KeyError: middle of it",)
+
+
+def test_an_author_s_causes_stay():
+    assert judged(raises, ToolFault("internal", "m", causes=["a", "b"])).envelope.cause_chain == ("a", "b")
+
+
+def test_a_cycle_ends():
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+
+    assert len(judged(raises, first).envelope.cause_chain) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "code", "category"),
+    [
+        ({}, 401, "permission_denied", "auth"),
+        ({"credentials": "server"}, 401, "internal", "auth"),
+        ({"credentials": "server"}, 404, "invalid_arguments", "validation"),
+        ({"arguments_forwarded": False}, 404, "internal", "permanent"),
+        ({"arguments_forwarded": False}, 401, "permission_denied", "auth"),
+        ({"egress_allow": ["other.example.com"]}, 403, "network_blocked", "permanent"),
+        ({"egress_allow": ["api.example.com"]}, 403, "permission_denied", "auth"),
+    ],
+)
+def test_declarations_change_only_what_they_say(options, status, code, category):
+    envelope = judged(http, status, guard=Guard(**options)).envelope
+
+    assert (envelope.code, envelope.category) == (code, category)
+
+
+def test_disclosure():
+    def leaks():
+        raise RuntimeError("connect failed: password=hunter2secret at host db")
+
+    def crash():
+        return {}["tea"]
+
+    redacted = judged(leaks).envelope
+    assert "connect failed" in redacted.message
+    assert "hunter2secret" not in redacted.message
+    full = judged(leaks, guard=Guard(disclosure="full", secrets=["db-secret-value"])).envelope
+    assert "hunter2secret" in full.message
+    withheld = judged(crash, guard=Guard(disclosure=Disclosure.WITHHELD))
+    assert "tea" not in withheld.envelope.message
+    assert "KeyError" in withheld.envelope.message
+    assert withheld.facts["id"] in withheld.envelope.message
+    shown = judged(author.on_purpose, guard=Guard(disclosure=Disclosure.WITHHELD)).envelope
+    assert shown.message == "no such city"
+    chained = judged(over, ValueError, "outer", author.upstream, guard=Guard(disclosure=Disclosure.WITHHELD)).envelope
+    assert chained.cause_chain == ()
+
+
+def test_registered_secrets_and_another_engine():
+    guard = Guard(secrets=["acme-internal-name"], redactor=lambda text: text.replace("Smith", "[name]"))
+    envelope = judged(raises, ValueError("acme-internal-name refuses Smith"), guard=guard).envelope
+
+    assert "acme-internal-name" not in envelope.message
+    assert "[name]" in envelope.message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [lambda exc: 1 / 0, lambda exc: "no such code", lambda exc: 3],
+)
+def test_a_rule_that_fails_is_passed_over_and_logged(rule, caplog):
+    assert judged(author.on_purpose, guard=Guard(expect={ValueError: rule})).code == "invalid_arguments"
+    assert "passed over" in caplog.text
+
+
+def test_the_server_half_never_says_unknown():
+    fault = judged(raises, ToolFault("unknown", "m", category="unknown"))
+
+    assert (fault.code, fault.envelope.category) == ("internal", "permanent")
+
+
+@pytest.mark.parametrize(
+    ("options", "cure"),
+    [
+        ({"timeout": 0}, "positive"),
+        ({"timeout": True}, "positive"),
+        ({"timeout": "3"}, "positive"),
+        ({"timeout": float("nan")}, "positive"),
+        ({"credentials": "mine"}, "caller"),
+        ({"disclosure": "all"}, "redacted"),
+        ({"guidance": "loud"}, "block"),
+        ({"output_schema": "drop"}, "widen"),
+        ({"secrets": "s3cr3t"}, "is a list"),
+        ({"secrets": ["abc"]}, "secret"),
+        ({"also": "acme"}, "is a list"),
+        ({"on_failure": [3]}, "plain functions"),
+        ({"redactor": 3}, "function"),
+    ],
+)
+def test_wrong_options_are_refused_with_the_cure(options, cure):
+    with pytest.raises(ValueError, match=cure):
+        Guard(**options)
+
+
+def test_a_coroutine_function_is_no_hook():
+    async def hook(fault, exc, call):
+        pass
+
+    with pytest.raises(ValueError, match="plain functions"):
+        Guard(on_failure=[hook])
+
+
+def test_secrets_are_not_in_the_repr():
+    assert "s3cr3t-value" not in repr(Guard(secrets=["s3cr3t-value"]))
+
+
+def test_hooks_get_the_fault_the_exception_and_the_call(caplog):
+    told = []
+
+    def broken(fault, exc, call):
+        raise RuntimeError("hook trouble")
+
+    guard = Guard(on_failure=[broken, lambda *what: told.append(what)])
+    fault = judged(author.on_purpose, guard=guard)
+
+    assert fault.code == "invalid_arguments"
+    assert [(mine is fault, type(exc), call.tool) for mine, exc, call in told] == [(True, ValueError, "tool")]
+    assert "hook trouble" in caplog.text
+
+
+def test_the_log_repeats_the_id_and_the_reason(caplog):
+    caplog.set_level(logging.INFO, logger="toolfault")
+    anticipated = judged(author.on_purpose)
+    crash = judged(author.convert)
+
+    first, second = caplog.records
+    assert (first.levelname, first.exc_info) == ("INFO", None)
+    assert anticipated.facts["id"] in first.getMessage()
+    assert "\n" not in first.getMessage()
+    assert (second.levelname, second.exc_info[0]) == ("ERROR", ValueError)
+    assert crash.facts["id"] in second.getMessage()
+
+
+def test_a_traceback_is_logged_once_per_class_place_and_minute(caplog):
+    now = [0.0]
+    guard = Guard()
+    reporter = Reporter(clock=lambda: now[0])
+    guard._freeze("_prepared", guard._prepared._replace(reporter=reporter))
+    for later in (0, 1, 58, 2, 1):
+        now[0] += later
+        judged(author.convert, guard=guard)
+    judged(author.missing_key, guard=guard)
+
+    assert [record.exc_info is not None for record in caplog.records] == [True, False, False, True, False, True]
+    assert len({record.getMessage() for record in caplog.records}) == 6
+
+
+def test_the_memory_of_the_log_is_bounded():
+    guard = Guard()
+    reporter = guard._prepared.reporter
+    logging.getLogger("toolfault").setLevel(logging.CRITICAL)
+    try:
+        for number in range(2000):
+            try:
+                exec("{}['k']", {"__name__": f"place_{number}"})
+            except KeyError as exc:
+                guard.judge(exc, Call(tool="t"))
+    finally:
+        logging.getLogger("toolfault").setLevel(logging.NOTSET)
+    assert len(reporter._shown) <= 512
+
+
+@pytest.mark.parametrize("guidance", Guidance)
+def test_what_leaves_is_the_contract(guidance):
+    guard = Guard(guidance=guidance)
+    fault = judged(raises, ToolFault("quota_exceeded", "used up", retry_after_seconds=1, hint="wait"), guard=guard)
+    result = guard.to_result(fault)
+    texts = [block["text"] for block in result["content"]]
+
+    assert result["structuredContent"]["message"] == "used up"
+    assert (
+        texts
+        == {
+            Guidance.NONE: ["used up"],
+            Guidance.BLOCK: ["used up", "The same call may succeed if it is retried after 1 second.\nHint: wait"],
+            Guidance.INLINE: ["used up\nThe same call may succeed if it is retried after 1 second.\nHint: wait"],
+        }[guidance]
+    )
+    assert ("_meta" in result) is (guidance is not Guidance.NONE)
+    assert "structuredContent" not in guard.to_result(fault, structured=False)
+    assert (
+        guard.to_result(fault, structured=False)["_meta"]["io.github.toolfault/error"]["error"]["code"]
+        == "quota_exceeded"
+    )
+
+
+class Hostile(Exception):
+    """
+    Whose every attribute that may be asked for raises.
+    """
+
+    def __str__(self):
+        raise BaseException("str")
+
+    def __repr__(self):
+        raise BaseException("repr")
+
+    @property
+    def args(self):
+        raise RuntimeError("args")
+
+    @property
+    def __cause__(self):
+        raise RuntimeError("cause")
+
+    @property
+    def __traceback__(self):
+        raise RuntimeError("traceback")
+
+
+class Huge(Exception):
+    def __str__(self):
+        return "x" * 20_000_000
+
+
+class NoText(Exception):
+    def __str__(self):
+        return 3
+
+
+class Endless(Exception):
+    def __str__(self):
+        return str(self)
+
+
+@pytest.mark.parametrize("kind", [Hostile, Huge, NoText, Endless])
+def test_hostile_exceptions_are_answered(kind):
+    def tool():
+        raise kind
+
+    fault = judged(tool)
+
+    assert fault.envelope.message
+    assert len(fault.envelope.message.encode()) <= 2048
+
+
+TEXTS = st.text(alphabet=st.characters(), max_size=80) | st.sampled_from(
+    ["password=hunter2-planted", "\ud800", "x" * 9000]
+)
+LEAVES = st.one_of(
+    st.builds(ValueError, TEXTS),
+    st.builds(RuntimeError, TEXTS),
+    st.builds(KeyError, TEXTS),
+    st.builds(OSError, st.integers(0, 130), TEXTS, TEXTS.filter(lambda text: "\0" not in text)),
+    st.builds(PermissionError, st.just(13), TEXTS),
+    st.builds(TimeoutError, TEXTS),
+    st.builds(ToolError, TEXTS),
+    st.builds(UnicodeDecodeError, st.just("utf-8"), st.binary(), st.integers(), st.integers(), TEXTS),
+    st.builds(ToolFault, st.sampled_from(McpErrorCode), TEXTS, hint=TEXTS, causes=st.lists(TEXTS, max_size=3)),
+    st.builds(author.RateLimitError, TEXTS),
+    st.builds(SystemExit, st.none() | st.integers() | TEXTS),
+    st.builds(Exception, st.dictionaries(TEXTS, TEXTS, max_size=3)),
+    st.sampled_from([Hostile(), asyncio.CancelledError()]),
+)
+
+
+@st.composite
+def chained(draw, inner):
+    exc = draw(inner)
+    exc.__cause__ = draw(st.none() | inner)
+    exc.__context__ = draw(st.none() | inner)
+    exc.__suppress_context__ = draw(st.booleans())
+    return exc
+
+
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: chained(LEAVES) | st.lists(inner, min_size=1, max_size=4).map(lambda of: BaseExceptionGroup("g", of)),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(
+    TREES,
+    st.sampled_from(Disclosure),
+    st.sampled_from(["lookup", "arguments", "resolver", "body", "output"]),
+    st.booleans(),
+)
+def test_any_tree_of_exceptions_becomes_an_envelope_within_its_caps(tree, disclosure, phase, is_raised):
+    guard = Guard(disclosure=disclosure)
+    if is_raised:
+        try:
+            raises(tree)
+        except BaseException as exc:
+            tree = exc
+    logging.getLogger("toolfault").setLevel(logging.CRITICAL)
+    try:
+        fault = guard.judge(tree, Call(tool="t\ud800", phase=phase, function=raises, available=("tool",)))
+    finally:
+        logging.getLogger("toolfault").setLevel(logging.NOTSET)
+    result = guard.to_result(fault)
+
+    import json
+
+    text = json.dumps(result, ensure_ascii=False)
+    assert len(text.encode()) < 16_000
+    envelope = McpExecuteError.from_wire(result["structuredContent"])
+    assert envelope.message
+    assert envelope.code is not McpErrorCode.UNKNOWN
+    assert envelope.category != "unknown"
+    if disclosure is not Disclosure.FULL:
+        assert "hunter2" not in text

@@ -1,0 +1,618 @@
+"""
+What leaves of a text, and what does not.
+
+Secrets are put together at run time, so that no scanner takes this file for a leak.
+"""
+
+import base64
+import logging
+import threading
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolfault._redact import REMOVED, Redactor
+from toolfault._text import WINDOW
+
+
+LIMIT = 100_000
+
+#: No environment and no machine: what is found here, is found by its look.
+bare = Redactor(environ={}, roots=["/srv/app", r"C:\Users\ann"])
+
+ALNUM = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
+HEX = "0123456789abcdef0123456789abcdef"
+JWT = ".".join(["eyJ" + "hbGciOiJIUzI1NiJ9", "eyJ" + "zdWIiOiIxMjM0In0", "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"])
+BASIC = base64.b64encode(b"ann:hunter2hunter2").decode()
+PEM = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\nabc+/=\n-----END RSA " + "PRIVATE KEY-----"
+
+#: Family, sentence with one hole, what is planted there.
+PLANTED = [
+    ("private key", "could not load {} from the vault", PEM),
+    ("private key", "could not load {} from the vault", PEM.replace("\n", "\\n")),
+    ("header", "upstream refused Authorization: Bearer {} for tenant 7", ALNUM[:24]),
+    ("header", "upstream refused authorization: Bearer {} for tenant 7", "abc123def"),
+    ("header", "sent {{'Authorization': 'Bearer {}', 'Accept': '*/*'}} upstream", ALNUM[:24]),
+    ("header", 'sent {{"proxy-authorization": "{}"}} upstream', "s3cret value"),
+    ("header", "Proxy-Authorization: Basic {}\nHost: example.com", BASIC),
+    ("header", "git -c http.extraheader=Authorization: Basic {} clone failed", BASIC),
+    ("header", 'git -c "http.extraheader=Authorization: Basic {}" clone failed', BASIC),
+    ("header", "Headers([('authorization', '{}')]) were sent", "tok-9f8e7d"),
+    ("header", "Authorization: AWS4-HMAC-SHA256 {} was signed", "Credential=AK1/2026/x, SignedHeaders=host, Signature=ab12cd34"),
+    ("scheme", "request with Bearer {} was refused", ALNUM[:20]),
+    ("scheme", "request with Basic {} was refused", BASIC),
+    ("scheme", "the header 'token {}' was refused", HEX[:20]),
+    ("cookie", "Cookie: {}\nHost: example.com", "sid=abc; theme=dark"),
+    ("cookie", "Set-Cookie: {} came back", "sid=abc123; Path=/; HttpOnly"),
+    ("cookie", "sent {{'cookie': '{}'}} upstream", "session=abc; a=b"),
+    ("url", "can't connect to https://ann:{}@db.example.com/shop now", "hunter2"),
+    ("url", "can't connect to redis://:{}@cache:6379/0 now", "hunter2"),
+    ("url", "can't connect to postgresql+psycopg://ann:{}@db:5432/shop now", "p@ss/word"),
+    ("url", "can't clone https://{}@git.example.com/a/b.git now", HEX),
+    ("query", "GET https://api.example.com/v1/city?api_key={}&page=2 failed with 403", "abc"),
+    ("query", "GET https://api.example.com/v1/city?page=2&sig={} failed with 403", "1f2e3d4c5b6a7"),
+    ("query", "GET /cb?code={}&state=5 failed with 403", "4/0AX4XfWhB3d9"),
+    ("query", "GET /o?X-Amz-Credential=x&X-Amz-Signature={}&page=2 failed with 403", HEX * 2),
+    ("query", "HTTPSConnectionPool(host='a', port=443): Max retries exceeded with url: /v1?access_token={} (Caused by X)", "abcd1234"),
+    ("name", "login with password={} failed", "hunter2"),
+    ("name", "login with password: {} failed", "hunter2"),
+    ("name", "login with client_secret = '{}' failed", "a secret of words"),
+    ("name", "Server=db;User Id=sa;Password={};Database=shop is no DSN", "Pa55;"[:-1]),
+    ("name", "Driver=ODBC;UID=sa;Pwd={};Timeout=3 is no DSN", "swordfish"),
+    ("name", "AccountName=shop;AccountKey={};EndpointSuffix=core.windows.net is wrong", ALNUM + "=="),
+    ("name", "Endpoint=sb://x/;SharedAccessKey={};EntityPath=y is wrong", ALNUM + "="),
+    ("name", "Settings(authentication_token='{}', city='Oslo') failed", "tok-12ab"),
+    ("name", '{{"api_key": "{}", "city": "Oslo"}} was refused', "swordfish"),
+    ("name", '{{"data": "{{\\"api_key\\": \\"{}\\", \\"city\\": \\"Oslo\\"}}"}} was refused', "swordfish"),
+    ("name", "input_value={{'password': '{}', 'city': 3}} is wrong", "it's"[:2] + "9"),
+    ("name", "{{:token => '{}', :city => 'Oslo'}} was refused", "abcd1234"),
+    ("name", "host=db user=ann password={} dbname=shop refused", "swordfish"),
+    ("name", "X-Api-Key: {}\nHost: example.com", "swordfish"),
+    ("name", "Incorrect API key: {} was given", "abcd-1234-efgh"),
+    ("name", "export PGPASSWORD={} first", "swordfish"),
+    ("name", "grant_type=client&client_secret={}&scope=all refused", "swordfish"),
+    ("name", "Login(password={}, city=3) refused", "swordfish"),
+    ("name", "SECRET_KEY_BASE={} is wrong", "swordfish"),
+    ("name", "settings['db_password'] = '{}' is wrong", "swordfish"),
+    ("flag", "Command '['mysqldump', '--password', '{}', 'shop']' returned non-zero exit status 2.", "swordfish"),
+    ("flag", "Command 'mysqldump --password {} shop' returned non-zero exit status 2.", "swordfish"),
+    ("flag", "Command 'deploy --token={} --city Oslo' returned non-zero exit status 2.", "swordfish"),
+    ("flag", "Command '('deploy', '--api-key={}')' returned non-zero exit status 2.", "swordfish"),
+    ("flag", "Command 'curl -u ann:{} https://example.com' returned non-zero exit status 2.", "swordfish"),
+    ("flag", "Command '['curl', '-u', 'ann:{}']' returned non-zero exit status 2.", "swordfish"),
+    ("jwt", "signature of {} does not match", JWT),
+    ("jwt", "signature of {} does not match", JWT[: JWT.index(".") + 30]),
+    ("vendor", "the id {} is not valid", "AKIA" + "IOSFODNN7EXAMPLE"),
+    ("vendor", "the id {} is not valid", "ASIA" + "IOSFODNN7EXAMPLE"),
+    ("vendor", "remote: {} has expired", "ghp_" + ALNUM[:36]),
+    ("vendor", "remote: {} has expired", "gho_" + ALNUM[:36]),
+    ("vendor", "remote: {} has expired", "github_" + "pat_" + ALNUM[:22] + "_" + ALNUM),
+    ("vendor", "remote: {} has expired", "gl" + "pat-" + ALNUM[:20]),
+    ("vendor", "remote: {} has expired", "gl" + "rt-" + ALNUM[:20]),
+    ("vendor", "bot {} was removed", "xox" + "b-123456789012-" + ALNUM[:24]),
+    ("vendor", "charge by {} was refused", "sk_" + "live_" + ALNUM[:24]),
+    ("vendor", "charge by {} was refused", "rk_" + "test_" + ALNUM[:24]),
+    ("vendor", "charge by {} was refused", "pk_" + "live_" + ALNUM[:24]),
+    ("vendor", "Incorrect API key provided: {}. You can find it online", "sk-" + ALNUM),
+    ("vendor", "Incorrect key {}. You can find it online", "sk-" + "proj-" + ALNUM + "_" + ALNUM),
+    ("vendor", "Incorrect key {}. You can find it online", "sk-" + "ant-api03-" + ALNUM + "-" + ALNUM),
+    ("vendor", "the project of {} is over its quota", "AIza" + ALNUM[:35]),
+    ("vendor", "the project of {} is over its quota", "ya29." + ALNUM),
+    ("vendor", "model is gated for {} here", "hf_" + ALNUM[:34]),
+    ("vendor", "publish with {} failed", "npm_" + ALNUM[:36]),
+    ("vendor", "publish with {} failed", "py" + "pi-AgEIcHlwaS5vcmc" + ALNUM),
+    ("vendor", "mail by {} failed", "SG." + ALNUM[:22] + "." + ALNUM),
+    ("vendor", "lease of {} is over", "hvs." + ALNUM),
+    ("vendor", "dashboard of {} is gone", "glsa_" + ALNUM[:32] + "_" + HEX[:8]),
+    ("vendor", "shop of {} is closed", "shp" + "at_" + HEX),
+    ("vendor", "droplet of {} is gone", "dop_" + "v1_" + HEX * 2),
+    ("vendor", "https://hooks.slack.com/ answered 404 to https://{} today", "hooks.slack.com/" + "services/T00000000/B00000000/" + ALNUM[:24]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "sentence", "secret"), PLANTED, ids=lambda value: str(value)[:20])
+def test_a_planted_secret_goes_and_the_sentence_stays(family, sentence, secret):
+    """
+    Whatever the family, the words around a secret survive.
+    """
+    text = sentence.format(secret)
+
+    assert sentence.format(REMOVED) == bare.redact(text)
+
+
+@pytest.mark.parametrize(("family", "sentence", "secret"), PLANTED, ids=lambda value: str(value)[:20])
+def test_redacting_twice_is_redacting_once(family, sentence, secret):
+    """
+    What is replaced is not looked at again.
+    """
+    once = bare.redact(sentence.format(secret))
+
+    assert once == bare.redact(once)
+
+
+@pytest.mark.parametrize(("family", "sentence", "secret"), PLANTED, ids=lambda value: str(value)[:20])
+def test_scrub_lets_no_planted_secret_through(family, sentence, secret):
+    """
+    The whole pipeline removes what the redactor alone does.
+    """
+    assert secret not in bare.scrub(sentence.format(secret), LIMIT)
+
+
+def test_all_families_and_prefixes_are_planted():
+    """
+    The ten families of the standard.
+    """
+    families = {"private key", "header", "scheme", "cookie", "url", "query", "name", "flag", "jwt", "vendor"}
+
+    assert families == {family for family, _, _ in PLANTED}
+
+
+HARMLESS = [
+    "The city 'Atlantis' was not found.",
+    "HTTP 404 Not Found for https://api.example.com/v1/cities/42?page=2&per_page=50",
+    "Client error '429 Too Many Requests' for url 'https://api.example.com/v1/search?q=tokens'",
+    "basic authentication failed",
+    "token expired yesterday",
+    "Bearer token is missing or invalid",
+    "Basic authentication requires a password",
+    "Authorization: required",
+    "Authorization header missing",
+    "Authorization: Bearer token missing",
+    "tokens=4000 of 8192 used",
+    "This model's maximum context length is 8192 tokens; your messages have 9000 (max_tokens=4096).",
+    "exit code: 1",
+    "code=42",
+    "error_code=E1234567890AB in module 7",
+    "session not found: abc",
+    "author=Smith, year=2024",
+    "passed=3 failed=2 skipped=0",
+    "pass=3 fail=2",
+    "primary key: id",
+    "sort_key=name",
+    "partition key=2026-11-30#abc123def456",
+    "monkey=banana",
+    "keyboard: qwerty",
+    'duplicate key value violates unique constraint "users_email_key"\nDETAIL: Key (email)=(ann@example.com) already exists.',
+    "SELECT id, token_count FROM usage WHERE day >= '2026-11-01' AND key = 'city' ORDER BY day",
+    'relation "api_keys" does not exist',
+    "UNIQUE constraint failed: sessions.id",
+    "(1045, \"Access denied for user 'root'@'localhost' (using password: YES)\")",
+    'FATAL: password authentication failed for user "ann"',
+    "password: must be at least 8 characters",
+    "password: required",
+    "password must not be empty",
+    '{"password": ["This field may not be blank."]}',
+    "Field 'api_key': value is not a valid string",
+    "1 validation error for Login\npassword\n  Field required [type=missing, input_type=dict]",
+    "Invalid token: unexpected end of input",
+    "Unexpected token '}' in JSON at position 12",
+    "Unexpected token: ident at line 3 column 7",
+    "Missing arguments: ['token', 'city']",
+    "Missing ('token', 'city')",
+    "error: the following arguments are required: --api-key, --city",
+    "unrecognized arguments: --password is not an option",
+    "Use --token or --token-file to log in",
+    "next_page_token=CAESBgoEAAABBB12345",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8 was not found in branch main",
+    "Job 550e8400-e29b-41d4-a716-446655440000 is still running",
+    "Order #4711 costs $1,234.56, and the limit is 1_000.00 EUR",
+    "No mailbox ann.smith+test@example.com on mail.example.com:587",
+    "Started 2026-11-30T16:52:33.123456Z, timed out after 30.0 s",
+    "FileNotFoundError: report-2024_final.csv",
+    "ModuleNotFoundError: No module named 'yaml'",
+    "[Errno 111] Connection refused",
+    "Cannot connect to host db.internal:5432 ssl:default",
+    "Version 2.31.0 of requests needs urllib3<3,>=1.21.1",
+    "a < b and c > d; use List<int> or Map<string, int>",
+    "<city> is required, see --help",
+    "if x == y and token == expected then stop",
+    "primary_key=True, cache_key=9fceb02d0ae598e9",
+    "Content-Type: application/json; charset=utf-8",
+    "ratio 3:4, at 12:30:45, std::string, https://example.com/a:b",
+    "The cookie: accept or refuse?",
+    "Set author: Smith; keywords: tools, keys",
+    "docker run -u 1000:1000 image:latest failed",
+    "credentials: none given",
+    "token=None, password=None, secret=''",
+    "password=******** was masked",
+    "DB_PASSWORD=${DB_PASSWORD} is not set",
+    "secret name: db-login, key_id: 12, token_type=bearer",
+    "disk-usage-report-for-november-2026 and task-management-for-all-1a2b3c",
+    "Umlaute wie äöü, 日本語 und Ελληνικά bleiben.",
+    "signature: f(a, b) -> int",
+    "Key: uploads/2024/report.csv was not found",
+    "The bucket has 12 objects; keys=12",
+    "git+ssh://git@github.com/a/b.git not found",
+    "http://localhost:8080/users/@me is gone",
+    "Try https://host:8443/a@b next",
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS, ids=lambda text: text[:40])
+def test_harmless_text_leaves_as_it_is(text):
+    """
+    An error that holds no secret is not touched by any step.
+    """
+    assert text == bare.scrub(text, LIMIT)
+
+
+# ---- registered secrets and the environment
+
+
+SECRET = "plain words & more/é"
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        pytest.param(SECRET, id="as it is"),
+        pytest.param(quote(SECRET, safe=""), id="URL"),
+        pytest.param(quote(SECRET), id="URL path"),
+        pytest.param(
+            SECRET.replace(" ", "+").replace("&", "%26").replace("/", "%2F").replace("é", "%C3%A9"), id="form"
+        ),
+        pytest.param(base64.b64encode(SECRET.encode()).decode().rstrip("="), id="base64"),
+        pytest.param(base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="), id="base64url"),
+        pytest.param(SECRET.replace("é", "\\u00e9"), id="JSON"),
+    ],
+)
+def test_a_registered_secret_goes_in_every_spelling(spelled):
+    """
+    A registered secret needs no look of its own.
+    """
+    redactor = Redactor([SECRET], environ={}, roots=[])
+
+    assert f"upstream said {REMOVED}, twice {REMOVED}." == redactor.redact(f"upstream said {spelled}, twice {spelled}.")
+
+
+@pytest.mark.parametrize("secret", ["", "abc", "    ", None, 12345])
+def test_a_secret_that_is_too_short_is_refused_with_the_cure(secret):
+    """
+    Whoever passes an unset variable learns it when the guard is built.
+    """
+    with pytest.raises(ValueError, match="at least 4 characters.*leave out"):
+        Redactor([secret], environ={})
+
+
+def test_a_secret_inside_the_mark_does_no_harm():
+    """
+    The mark itself is not redacted.
+    """
+    redactor = Redactor(["redacted", "acte", "ed] x"], environ={})
+
+    assert f"a {REMOVED} b {REMOVED} x" == redactor.redact(redactor.redact("a redacted b acte x"))
+
+
+def test_the_longer_of_two_secrets_goes_first():
+    """
+    No rest of it is left behind.
+    """
+    redactor = Redactor(["abcd", "abcdefgh"], environ={})
+
+    assert f"x {REMOVED} y" == redactor.redact("x abcdefgh y")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "goes"),
+    [
+        ("SERVICE_API_KEY", "swordfish1", True),
+        ("DB_PASS", "swordfish1", True),
+        ("DB_PASSWORD", "swordfish", True),
+        ("PGPASSWORD", "swordfish", True),
+        ("GITHUB_TOKEN", "swordfish1", True),
+        ("TOKEN_A", "swordfish1", True),
+        ("APP_SECRET", "swordfish1", True),
+        ("SMTP_PWD", "swordfish1", True),
+        ("GOOGLE_CREDENTIALS", "swordfish1", True),
+        ("BASIC_AUTH", "ann:swordfish", True),
+        ("WEBHOOK_SIGNATURE", "swordfish1", True),
+        ("AWS_SECRET_ACCESS_KEY", "/wJalrXUtnFEMIK7MDENG+bPxRfiCYz", True),
+        ("DB_PASSWORD", "short", False),
+        ("GOOGLE_CREDENTIALS", "/etc/google/credentials.json", False),
+        ("SSH_AUTH_SOCK", "/tmp/ssh-abc/agent.1", False),
+        ("TOKENIZERS_PARALLELISM", "disabled", False),
+        ("MAX_TOKENS_KEY", "12345678", False),
+        ("SECRET_FILE", "swordfish1", False),
+        ("AUTH_METHOD", "workload-identity", False),
+        ("KEYBOARD_LAYOUT", "dvorak-programmer", False),
+        ("CITY", "Reykjavik", False),
+    ],
+)
+def test_a_value_of_the_environment_goes_if_its_name_looks_secret(name, value, goes):
+    """
+    Names decide; paths, numbers and short values stay.
+    """
+    redactor = Redactor(environ={name: value}, roots=[])
+
+    assert f"upstream said {REMOVED if goes else value}." == redactor.redact(f"upstream said {value}.")
+
+
+def test_the_process_environment_is_read_when_the_redactor_is_built(monkeypatch):
+    """
+    None means the environment as it is now.
+    """
+    monkeypatch.setenv("TOOLFAULT_TEST_TOKEN", "swordfish-of-the-day")
+
+    assert f"said {REMOVED}" == Redactor().redact("said swordfish-of-the-day")
+
+
+# ---- the cut
+
+
+@pytest.mark.parametrize("back", [1, 5, 20, 60, 200])
+def test_a_secret_that_the_window_cuts_does_not_leave_by_half(back):
+    """
+    The unfinished last word is dropped.
+    """
+    secret = "ghp_" + ALNUM * 8
+    text = "word " * (WINDOW // 5 - 80) + "x" * 400
+    text = text[: WINDOW - back - 1] + " " + secret
+
+    assert "ghp_" not in bare.scrub(text, LIMIT)
+
+
+def test_a_registered_secret_with_spaces_does_not_leave_by_half():
+    """
+    What is known is recognised even unfinished.
+    """
+    secret = "correct horse battery staple " * 20
+    text = "word " * (WINDOW // 5 - 60) + secret
+    redactor = Redactor([secret], environ={})
+
+    assert "battery" not in redactor.scrub(text, LIMIT)
+    assert "battery" not in redactor.show(text, LIMIT)
+
+
+def test_a_text_without_spaces_loses_its_end():
+    """
+    No more than that, so that one long word is still shown.
+    """
+    assert WINDOW - 256 == len(bare.scrub("a" * 5_000_000, LIMIT))
+
+
+# ---- paths
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "shown"),
+    [
+        ("No such file: '/srv/app/data/x.csv'", (), "No such file: 'x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["data/x.csv"], "No such file: 'data/x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["./data/x.csv"], "No such file: './data/x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["x.csv", "data/x.csv"], "No such file: 'data/x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["ta/x.csv"], "No such file: 'x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["/srv/app/data/x.csv"], "No such file: '/srv/app/data/x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["/srv/app/data"], "No such file: '/srv/app/data/x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["/", "", "/srv"], "No such file: 'x.csv'"),
+        ("No such file: /srv/app/data/x.csv.", ["data/x.csv"], "No such file: data/x.csv."),
+        ("in /srv/app/a.py:31, then /srv/app/b.py:4", (), "in a.py:31, then b.py:4"),
+        ("in (/srv/app/data/a.py)", (), "in (a.py)"),
+        ("cwd is /srv/app", (), "cwd is app"),
+        ("/srv/app/my data/x y.csv", (), "my data/x y.csv"),
+        ("'/srv/app/my data/x y.csv' is gone", (), "'x y.csv' is gone"),
+        ("file:///srv/app/data/x.csv is gone", (), "file://x.csv is gone"),
+        (
+            "/srv/application/x and /etc/hosts and /srv/app2 stay",
+            (),
+            "/srv/application/x and /etc/hosts and /srv/app2 stay",
+        ),
+        ("https://example.com/srv/app/x stays", (), "https://example.com/srv/app/x stays"),
+        (r"[WinError 2] 'C:\Users\ann\data\x.csv'", (), "[WinError 2] 'x.csv'"),
+        (r"[WinError 2] 'C:\\Users\\ann\\data\\x.csv'", (), "[WinError 2] 'x.csv'"),
+        (r"[WinError 2] 'c:\users\Ann\data\x.csv'", [r"data\x.csv"], r"[WinError 2] 'data\x.csv'"),
+        ("[WinError 2] C:/Users/ann/data/x.csv", (), "[WinError 2] x.csv"),
+        (r"D:\data\x.csv stays", (), r"D:\data\x.csv stays"),
+    ],
+)
+def test_paths(text, known, shown):
+    """
+    Of a path below a root the caller sees what it wrote itself, or the file's name.
+    """
+    assert shown == bare.paths(text, known)
+
+
+def test_the_known_roots_are_those_of_this_process(monkeypatch, tmp_path):
+    """
+    None means the working folder, the home, Python's own and the temporary folder.
+    """
+    (tmp_path / "place").mkdir()
+    monkeypatch.chdir(tmp_path / "place")
+    redactor = Redactor(environ={})
+
+    assert "x.csv is gone" == redactor.paths(f"{tmp_path}/place/data/x.csv is gone")
+    assert "x.csv is gone" == redactor.paths("/tmp/data/x.csv is gone")
+    assert "json.py failed" == redactor.paths(f"{logging.__file__.rpartition('/')[0]}/json.py failed")
+    assert "/data/x.csv is gone" == redactor.paths("/data/x.csv is gone")
+
+
+def test_the_top_of_the_file_system_is_no_root(monkeypatch):
+    """
+    Else every path were below it.
+    """
+    monkeypatch.chdir("/")
+
+    assert "/etc/hosts is gone" == Redactor(environ={}).paths("/etc/hosts is gone")
+    assert "/etc/hosts is gone" == Redactor(environ={}, roots=["/", "", "/etc"]).paths("/etc/hosts is gone")
+
+
+# ---- the whole pipeline
+
+
+def test_scrub_does_all_of_it():
+    """
+    Controls, tracebacks, secrets, paths, size.
+    """
+    text = (
+        "\x1b[31mUpload failed\x1b[0m for password=hunter2\n"
+        "Traceback (most recent call last):\n"
+        '  File "/srv/app/main.py", line 3, in upload\n'
+        "    raise\n"
+        "OSError: /srv/app/data/x.csv is gone"
+    )
+
+    assert f"Upload failed for password={REMOVED}\nOSError: x.csv is gone" == bare.scrub(text, LIMIT)
+    assert "Upload failed for…" == bare.scrub(text, 20)
+
+
+def test_a_zero_width_character_hides_no_secret():
+    """
+    Characters are cleaned before secrets are looked for.
+    """
+    assert f"password={REMOVED} x" == bare.scrub("pass\u200bword=hun\u200bter2 x", LIMIT)
+
+
+def test_a_registered_secret_that_cleaning_changes_goes_all_the_same():
+    """
+    It is looked for as it was registered, too.
+    """
+    redactor = Redactor(["se<b>cret</b>1", "se\u0301cret-2"], environ={})
+
+    assert f"a {REMOVED} b {REMOVED}" == redactor.scrub("a se<b>cret</b>1 b se\u0301cret-2", LIMIT)
+
+
+def test_show_removes_registered_secrets_only():
+    """
+    For whoever asked to see everything.
+    """
+    redactor = Redactor(["swordfish"], environ={"A_TOKEN": "herringbone"}, roots=["/srv/app"])
+    text = "<b>swordfish</b> herringbone password=hunter2 /srv/app/x\x00"
+
+    assert f"<b>{REMOVED}</b> herringbone password=hunter2 /srv/app/x" == redactor.show(text, LIMIT)
+    assert "<b>[redac…" == redactor.show(text, 12)
+
+
+def test_extra_has_the_last_word():
+    """
+    It sees what the redactor left.
+    """
+    redactor = Redactor(environ={}, extra=lambda text: text.replace("Oslo", "a city"))
+
+    assert f"a city, password={REMOVED}" == redactor.scrub("Oslo, password=hunter2", LIMIT)
+
+
+def failing(text):
+    raise RuntimeError(text)
+
+
+@pytest.mark.parametrize("extra", [failing, lambda text: None, lambda text: text.encode()])
+def test_nothing_leaves_if_extra_fails(extra, caplog):
+    """
+    The text is replaced as a whole, and one warning says why, without the text.
+    """
+    redactor = Redactor(environ={}, extra=extra)
+
+    assert [REMOVED, REMOVED] == [redactor.scrub("Oslo", LIMIT), redactor.scrub("Bergen", LIMIT)]
+    assert 1 == len(caplog.records)
+    assert "toolfault" == caplog.records[0].name
+    assert "Oslo" not in caplog.text
+
+
+def test_a_redactor_does_not_change():
+    """
+    No attribute can be added or set.
+    """
+    with pytest.raises(AttributeError):
+        bare.secrets = ()
+
+
+def test_threads_share_a_redactor():
+    """
+    Nothing is kept between two texts.
+    """
+    results = []
+
+    def work():
+        results.extend(bare.redact(sentence.format(secret)) for _, sentence, secret in PLANTED)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert 4 * [sentence.format(REMOVED) for _, sentence, _ in PLANTED] == results
+
+
+# ---- any text
+
+
+ANY = st.text(alphabet=st.characters(exclude_categories=()))
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *" \t\n\"'`=:;,&?@/\\<>[](){}-_.%+#$\x1b\x9d",
+            *(
+                "=>",
+                ":=",
+                "://",
+                "--",
+                "password",
+                "token",
+                "key",
+                "api_key",
+                "Authorization",
+                "Bearer ",
+                "Cookie",
+                "code",
+            ),
+            *(
+                "https://",
+                "a:b@",
+                "eyJ",
+                "eyJhbGciOiJIUzI1NiJ9.",
+                "sk-",
+                "ghp_",
+                ALNUM,
+                HEX,
+                "AKIA",
+                "-----BEGIN ",
+                "-----END ",
+            ),
+            *(
+                "PRIVATE KEY-----",
+                REMOVED,
+                "redacted",
+                "hunter2",
+                "is",
+                "x",
+                "-u ",
+                "/srv/app",
+                "swordfish",
+                "expires=",
+                "session",
+            ),
+        ]
+    ),
+    max_size=30,
+).map("".join)
+busy = Redactor(["swordfish", "redacted"], environ={"A_KEY": "x=password"}, roots=["/srv/app"])
+
+
+@given(ANY | PIECES, st.integers(0, 200))
+def test_scrub_takes_any_text(text, limit):
+    """
+    It never raises, and what it returns is UTF-8 within the limit.
+    """
+    assert limit >= len(busy.scrub(text, limit).encode())
+    assert limit >= len(busy.show(text, limit).encode())
+
+
+@given(ANY | PIECES)
+def test_redact_is_idempotent(text):
+    """
+    Whatever the text is made of.
+    """
+    once = busy.redact(text)
+
+    assert once == busy.redact(once)
+
+
+@given(ANY | PIECES)
+def test_a_registered_secret_never_leaves(text):
+    """
+    Whatever stands around it.
+    """
+    assert "swordfish" not in busy.redact(f"{text}swordfish{text}")
+    assert "swordfish" not in busy.scrub(f"{text}swordfish", LIMIT)

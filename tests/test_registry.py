@@ -1,0 +1,113 @@
+"""
+Rules: found along the MRO by name, a user's before ours.
+"""
+
+import gc
+import weakref
+
+import pytest
+
+from toolfault import InvalidRule, McpErrorCode, McpExecuteError, Registry, ToolFault
+from toolfault._verdict import Verdict
+
+
+class Base(Exception):
+    pass
+
+
+class Mixed(Base, ValueError):
+    pass
+
+
+A = Verdict(code=McpErrorCode.INTERNAL)
+B = Verdict(code=McpErrorCode.QUOTA_EXCEEDED)
+NAME = f"{Base.__module__}.Base"
+
+
+@pytest.mark.parametrize(
+    ("rules", "cls", "name"),
+    [
+        ({"builtins.Exception": A}, Base, "builtins.Exception"),
+        ({"builtins.Exception": A, NAME: B}, Base, NAME),
+        ({"builtins.ValueError": A, NAME: B}, Mixed, NAME),
+        ({"builtins.ValueError": A}, Mixed, "builtins.ValueError"),
+        ({NAME: lambda exc: None, "builtins.ValueError": A}, Mixed, "builtins.ValueError"),
+    ],
+)
+def test_the_nearest_rule_that_has_an_opinion_speaks(rules, cls, name):
+    assert Registry(rules).verdict_on(cls("x"))[0] == name
+
+
+def test_a_registry_never_changes():
+    first = Registry({NAME: A})
+    second = first.with_rules({Base: McpErrorCode.QUOTA_EXCEEDED})
+
+    assert first.verdict_on(Base())[1] is A
+    assert second.verdict_on(Base())[1] == B
+    assert repr(second) == "<Registry (1 rules)>"
+    assert list(second) == [NAME]
+
+
+def test_tables_load_at_the_first_look_up():
+    loads = []
+    registry = Registry({NAME: B}, load=lambda: loads.append(1) or {NAME: A, "builtins.Exception": A})
+
+    assert not loads
+    assert registry.verdict_on(Base())[1] is B
+    assert NAME in registry
+    assert len(registry) == 2
+    assert loads == [1]
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    [
+        "quota_exceeded",
+        McpErrorCode.QUOTA_EXCEEDED,
+        McpExecuteError.new("quota_exceeded", "m"),
+        ToolFault("quota_exceeded", "m"),
+        B,
+        lambda exc: "quota_exceeded",
+        lambda exc: ToolFault("quota_exceeded", str(exc)),
+    ],
+)
+def test_every_way_to_say_what_a_class_means(meaning):
+    registry = Registry().with_rules({Base: meaning})
+
+    assert registry.verdict_on(Base("x"))[1].code is McpErrorCode.QUOTA_EXCEEDED
+
+
+@pytest.mark.parametrize(
+    ("expect", "cure"),
+    [
+        ({Base: "quota_exeeded"}, "quota_exceeded"),
+        ({Base: 3}, "a code, an envelope"),
+        ({Base: ToolFault}, "a code, an envelope"),
+        ({"ReadTimeout": "internal"}, "httpx.ReadTimeout"),
+        ({int: "internal"}, "no exception class"),
+        ({"not a name": "internal"}, "qualified name"),
+        ({Base: "internal", NAME: "internal"}, "given twice"),
+    ],
+)
+def test_a_wrong_rule_is_an_error_at_registration(expect, cure):
+    with pytest.raises(InvalidRule, match=cure):
+        Registry().with_rules(expect)
+
+
+@pytest.mark.parametrize("answer", ["no such code", 3, object()])
+def test_a_rule_that_returns_nonsense_says_so(answer):
+    registry = Registry().with_rules({Base: lambda exc: answer})
+
+    with pytest.raises(InvalidRule, match="Base"):
+        registry.verdict_on(Base())
+
+
+def test_classes_made_at_run_time_can_go():
+    registry = Registry({"builtins.Exception": A})
+    cls = type("Passing", (Exception,), {})
+    registry.verdict_on(cls())
+    gone = weakref.ref(cls)
+    del cls
+    gc.collect()
+
+    assert gone() is None

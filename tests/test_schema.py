@@ -1,0 +1,153 @@
+"""
+Room for the envelope in an outputSchema.
+"""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, Field
+
+from toolfault._schema import widen_schema
+
+
+class City(BaseModel):
+    name: str
+    inhabitants: int = Field(ge=0)
+
+
+class Node(BaseModel):
+    value: int
+    children: "list[Node]" = []
+
+
+class Closed(BaseModel, extra="forbid"):
+    rows: list[City]
+
+
+ENVELOPE = {"code": "internal", "message": "m", "category": "permanent", "retryable": False}
+
+#: schema, values that it takes, values that it refuses, whether there is room for the envelope
+SCHEMAS = [
+    pytest.param(
+        City.model_json_schema(),
+        [{"name": "Oslo", "inhabitants": 3}],
+        [{"name": "Oslo"}, {"name": 3, "inhabitants": 3}, []],
+        True,
+        id="model",
+    ),
+    pytest.param(Closed.model_json_schema(), [{"rows": []}], [{}, {"rows": 3}], True, id="closed-with-defs"),
+    pytest.param(
+        {"type": "object", "properties": {"value": {"type": "integer"}, "next": {"$ref": "#"}}, "required": ["value"]},
+        [{"value": 1}, {"value": 1, "next": {"value": 2}}],
+        [{}, {"value": "1"}],
+        True,
+        id="refers-to-its-root",
+    ),
+    pytest.param(
+        {
+            "type": "object",
+            "properties": {"result": {"type": "array", "items": {"type": "string"}}},
+            "required": ["result"],
+        },
+        [{"result": ["a"]}],
+        [{"result": "a"}, {}],
+        True,
+        id="wrapped-list",
+    ),
+    pytest.param(
+        {"type": "object", "properties": {"code": {"type": "integer"}}, "required": ["code"]},
+        [{"code": 3}],
+        [{"code": None}, {}],
+        True,
+        id="own-code",
+    ),
+    pytest.param(
+        {"type": "object", "properties": {"message": {"enum": ["ok"]}}},
+        [{"message": "ok"}, {}],
+        [{"message": 3}],
+        True,
+        id="own-message-without-required",
+    ),
+    pytest.param({"type": "object"}, [{}, {"a": 1}], [[]], True, id="anything"),
+    pytest.param(
+        {"type": "object", "additionalProperties": {"type": "number"}}, [{"a": 1}], [], True, id="map-of-numbers"
+    ),
+    pytest.param(
+        {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        [{"a": 1}],
+        [{"c": 1}],
+        True,
+        id="own-anyof",
+    ),
+    pytest.param(
+        {"type": "object", "properties": {"code": {"type": "integer"}, "next": {"$ref": "#"}}, "required": ["code"]},
+        [],
+        [],
+        False,
+        id="own-code-and-root-ref",
+    ),
+    pytest.param({"type": "array"}, [], [], False, id="no-object"),
+    pytest.param({"anyOf": [{"type": "object"}]}, [], [], False, id="no-root-type"),
+    pytest.param(
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/gone"}}, "required": ["a"]},
+        [],
+        [],
+        True,
+        id="dangling-ref",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "takes", "refuses", "room"), SCHEMAS)
+def test_a_widened_schema_takes_what_it_took_and_the_envelope(schema, takes, refuses, room):
+    before = repr(schema)
+    widened = widen_schema(schema)
+
+    assert repr(schema) == before
+    assert (widened is not None) is room
+    if widened is None:
+        return
+    assert widened["type"] == "object"
+    Draft202012Validator.check_schema(widened)
+    validator = Draft202012Validator(widened)
+    assert validator.is_valid(ENVELOPE)
+    for value in takes:
+        assert Draft202012Validator(schema).is_valid(value)
+        assert validator.is_valid(value)
+    for value in refuses:
+        assert not validator.is_valid(value), value
+
+
+def test_a_recursive_model_as_the_sdk_shows_it():
+    from mcp.server.mcpserver.utilities.func_metadata import func_metadata
+
+    def tool() -> Node: ...
+
+    schema: Any = func_metadata(tool).output_schema
+    widened = widen_schema(schema)
+
+    assert Draft202012Validator(widened).is_valid({"value": 1, "children": [{"value": 2}]})
+    assert not Draft202012Validator(widened).is_valid({"value": 1, "children": [{"value": "2"}]})
+    assert Draft202012Validator(widened).is_valid(ENVELOPE)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "properties", "required", "anyOf", "code", "$ref"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["properties", "required", "anyOf", "$defs", "additionalProperties"]), JSON))
+def test_nonsense_has_room_or_has_not(schema):
+    widened = widen_schema({"type": "object", **schema})
+
+    assert widened is None or Draft202012Validator(widened).is_valid(ENVELOPE)

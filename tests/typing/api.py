@@ -1,0 +1,99 @@
+"""
+The public API as type checkers see it; read by mypy and pyright, never executed.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, assert_type
+
+from mcp import Client, ClientSession
+from mcp.server import MCPServer
+
+from toolfault import (
+    Guard,
+    McpErrorCategory,
+    McpErrorCode,
+    McpExecuteError,
+    Registry,
+    Retry,
+    ToolFault,
+    parse,
+    raise_for_error,
+    suspect,
+)
+from toolfault.hosting import Call
+from toolfault.integrations.mcp import guarded, install, retrying
+from toolfault.testing import assert_fault
+
+
+class OutOfStock(ToolFault):
+    code = McpErrorCode.INVALID_ARGUMENTS
+
+
+fault = ToolFault(McpErrorCode.INTERNAL, "m", retry_after_seconds=1.5, causes=["a"], outcome="unknown")
+ToolFault("internal", "m", category="auth")
+OutOfStock("m", hint="h")
+assert_type(fault.envelope, McpExecuteError)
+assert_type(fault.code, McpErrorCode)
+assert_type(fault.facts, dict[str, Any])
+assert_type(OutOfStock.of(fault.envelope), OutOfStock)
+
+envelope = McpExecuteError.new("internal", "m").with_category("auth").with_retry_after_seconds(3)
+assert_type(envelope.code, McpErrorCode)
+assert_type(envelope.category, McpErrorCategory)
+assert_type(envelope.retry_after_seconds, int | None)
+assert_type(envelope.cause_chain, tuple[str, ...])
+assert_type(envelope.to_wire(), dict[str, Any])
+assert_type(McpExecuteError.from_wire({}), McpExecuteError)
+
+assert_type(parse(object()), ToolFault | None)
+assert_type(suspect(object()), ToolFault | None)
+assert_type(raise_for_error("result"), str)
+assert_type(assert_fault(object(), code="internal"), ToolFault)
+
+
+def hook(fault: ToolFault, exc: BaseException, call: Call) -> None: ...
+
+
+def rule(exc: Any) -> McpErrorCode | None: ...
+
+
+guard = Guard(
+    timeout=5,
+    expect={ValueError: "internal", "acme.Error": envelope, OSError: rule, KeyError: fault},
+    registry=Registry().with_rules({ValueError: McpErrorCode.INTERNAL}),
+    credentials="server",
+    secrets=["s3cr3t"],
+    disclosure="withheld",
+    on_failure=[hook],
+)
+assert_type(guard.judge(ValueError(), Call(tool="t")), ToolFault)
+assert_type(guard.with_options(timeout=None), Guard)
+
+server = MCPServer("s")
+assert_type(install(server, guard), MCPServer)
+
+
+@guarded
+async def plain(city: str) -> int: ...
+
+
+@guarded(timeout=3, expect={ValueError: "internal"})
+def with_options(city: str) -> int: ...
+
+
+plain_is_kept: Callable[[str], Coroutine[Any, Any, int]] = plain
+options_are_kept: Callable[[str], int] = with_options
+
+
+async def client_side(client: Client, session: ClientSession) -> None:
+    assert_type(retrying(client), Client)
+    assert_type(retrying(session, Retry(attempts=2)), ClientSession)
+
+
+# What must not type-check; an ignore that is not needed is an error.
+Guard(credentials="mine")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Guard(output_schema="drop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+guarded(speed=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+ToolFault()  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+ToolFault("internal", "m", wait=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+ToolFault("internal", "m", outcome="maybe")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
