@@ -7,6 +7,7 @@ Exit status 0 means that each of the ten codes was really seen.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from contextlib import asynccontextmanager
@@ -15,14 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import anyio
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, TextContent
 from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from toolfault import McpErrorCode, Retry, ToolFault, parse
+from toolfault import McpErrorCode as Code
+from toolfault import Retry, ToolFault, parse
 from toolfault.integrations.mcp import retrying
 
 
@@ -42,12 +44,13 @@ WIDTH: Final = 100
 @dataclass(frozen=True)
 class Step:
     """
-    One call, and what it is for.
+    One call, what it is for, and the code that it should fail with; None: it should work.
     """
 
     why: str
     tool: str
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    fails: Code | None = None
 
 
 ORDER: Final[dict[str, Any]] = {"reference": "LL-2027-0001", "customer": 7, "sku": "SEN-100", "quantity": 2}
@@ -69,29 +72,34 @@ WORKS: Final = (
     Step("open the stocktaking", "open_stocktaking"),
 )
 
+CLOSED: Final = Step("close the stocktaking", "close_stocktaking")
+
 FAILS: Final = (
-    Step("order while the stocktaking holds the books", "place_order", NEXT_ORDER),
-    Step("ask for more teas than the schema allows", "search_catalogue", {"limit": 500}),
-    Step("price a tea that does not exist", "price_per_cup", {"sku": "SEN-99"}),
-    Step("use an order reference twice", "place_order", ORDER),
-    Step("order more than is in stock", "place_order", {**NEXT_ORDER, "quantity": 9000}),
-    Step("order for a customer who does not exist", "place_order", {**NEXT_ORDER, "customer": 900}),
-    Step("read a price list that was never written", "read_price_list", {"name": "2031-spring.csv"}),
-    Step("read a file outside the folder", "read_price_list", {"name": "../ledger.sqlite3"}),
-    Step("send to a region outside the contract", "shipping_quote", {"country": "AQ", "kilos": 2}),
-    Step("ask for a past day again, on the free plan", "exchange_rate", DAY),
-    Step("send to a carrier that is closed for winter", "shipping_quote", {"country": "NO", "kilos": 2}),
-    Step("ask a customs desk where nobody listens", "customs_duty", {"country": "US", "euros": 80}),
-    Step("ask for a route that takes the carrier too long", "shipping_quote", {"country": "PN", "kilos": 2}),
-    Step("open an HTTPS tunnel that the proxy forbids", "auction_prices", {"house": "mombasa"}),
-    Step("divide by the cups in a two-gram sachet", "price_per_cup", {"sku": "SEN-2"}),
-    Step("ask an upstream MCP server that dies of it", "recommend", {"taste": "smoky"}),
-    Step("misspell the name of a tool", "serch_catalogue", {"text": "sencha"}),
+    Step("order while stocktaking locks the books", "place_order", NEXT_ORDER, Code.INTERNAL),
+    CLOSED,
+    Step("want more teas than the schema allows", "search_catalogue", {"limit": 500}, Code.INVALID_ARGUMENTS),
+    Step("price a tea that does not exist", "price_per_cup", {"sku": "SEN-99"}, Code.INVALID_ARGUMENTS),
+    Step("use an order reference twice", "place_order", ORDER, Code.INVALID_ARGUMENTS),
+    Step("order more than is in stock", "place_order", {**NEXT_ORDER, "quantity": 9000}, Code.INVALID_ARGUMENTS),
+    Step("order for an unknown customer", "place_order", {**NEXT_ORDER, "customer": 900}, Code.INVALID_ARGUMENTS),
+    Step("read a file that was never written", "read_price_list", {"name": "2031.csv"}, Code.INVALID_ARGUMENTS),
+    Step("read outside the folder", "read_price_list", {"name": "../ledger.sqlite3"}, Code.PERMISSION_DENIED),
+    Step("send to where the contract ends", "shipping_quote", {"country": "AQ", "kilos": 2}, Code.PERMISSION_DENIED),
+    Step("use more than the free plan has", "exchange_rate", DAY, Code.QUOTA_EXCEEDED),
+    Step("ask a carrier closed for winter", "shipping_quote", {"country": "NO", "kilos": 2}, Code.INTERNAL),
+    Step("ask a desk where nobody listens", "customs_duty", {"country": "US", "euros": 80}, Code.INTERNAL),
+    Step("ask for a route that takes too long", "shipping_quote", {"country": "PN", "kilos": 2}, Code.TOOL_TIMEOUT),
+    Step("need a tunnel that the proxy forbids", "auction_prices", {"house": "mombasa"}, Code.NETWORK_BLOCKED),
+    Step("divide by the cups in a sachet", "price_per_cup", {"sku": "SEN-2"}, Code.TOOL_PANICKED),
+    Step("ask an MCP server that dies of it", "recommend", {"taste": "smoky"}, Code.MCP_SERVER_UNREACHABLE),
+    Step("misspell the name of a tool", "serch_catalogue", {"text": "sencha"}, Code.TOOL_NOT_FOUND),
 )
 
-AFTERWARDS: Final = Step("close the stocktaking", "close_stocktaking")
+STILL_WORKS: Final = Step("look that order up again", "order_status", {"reference": "LL-2027-0001"})
 REPEATED: Final = Step("find a parcel in a depot that just woke up", "track_parcel", {"number": "HAM-1042"})
-FUTURE: Final = Step("ask a server from the future", "harvest_forecast", {"garden": "Mokalbari"})
+OPENED: Final = WORKS[-1]
+UNSAFE: Final = Step("order during another stocktaking", "place_order", NEXT_ORDER, Code.INTERNAL)
+FUTURE: Final = Step("ask a server from the future", "harvest_forecast", {"garden": "Mokalbari"}, Code.UNKNOWN)
 
 
 def next_step(fault: ToolFault) -> str:
@@ -100,19 +108,19 @@ def next_step(fault: ToolFault) -> str:
     """
     envelope = fault.envelope
     match fault.code:
-        case McpErrorCode.INVALID_ARGUMENTS:
+        case Code.INVALID_ARGUMENTS:
             return "let the model mend the call"
-        case McpErrorCode.TOOL_NOT_FOUND:
+        case Code.TOOL_NOT_FOUND:
             return "list the tools again"
-        case McpErrorCode.PERMISSION_DENIED:
+        case Code.PERMISSION_DENIED:
             return "ask a person for the right to do it"
-        case McpErrorCode.NETWORK_BLOCKED:
+        case Code.NETWORK_BLOCKED:
             return "ask the operator to open the way"
-        case McpErrorCode.TOOL_PANICKED:
+        case Code.TOOL_PANICKED:
             return "report the id, try another tool"
-        case McpErrorCode.UNKNOWN:
-            return "trust category and retryable alone"
-        case McpErrorCode.QUOTA_EXCEEDED if envelope.retry_after_seconds is not None:
+        case Code.UNKNOWN:
+            return "go by `retryable` alone"
+        case Code.QUOTA_EXCEEDED if envelope.retry_after_seconds is not None:
             return f"come back in {envelope.retry_after_seconds} s"
         case _ if envelope.retryable:
             return "repeat it, if repeating is safe"
@@ -127,7 +135,7 @@ def when(fault: ToolFault) -> str:
     envelope = fault.envelope
     if not envelope.retryable:
         return "not retryable"
-    return "retryable" if envelope.retry_after_seconds is None else f"retryable in {envelope.retry_after_seconds} s"
+    return "retryable" if envelope.retry_after_seconds is None else f"retryable after {envelope.retry_after_seconds} s"
 
 
 def texts(result: CallToolResult) -> list[str]:
@@ -166,7 +174,7 @@ class Demo:
         Start with nothing seen.
         """
         self.console = console
-        self.seen: set[McpErrorCode] = set()
+        self.seen: set[Code] = set()
         self.surprises: list[str] = []
 
     def say(self, line: str = "", style: str = "") -> None:
@@ -175,7 +183,7 @@ class Demo:
         """
         self.console.print(Text(line, style))
 
-    async def call(self, client: Client, step: Step, *, fails: bool) -> tuple[CallToolResult, ToolFault | None]:
+    async def call(self, client: Client, step: Step) -> tuple[CallToolResult, ToolFault | None]:
         """
         Make one call, and say how it went.
         """
@@ -187,8 +195,11 @@ class Demo:
         else:
             self.seen.add(fault.code)
             self.console.print(f"  [red]fails[/] [bold]{step.tool}[/]: {escape(step.why)}")
-        if fails is not (fault is not None):
-            self.surprises.append(f"{step.tool} ({step.why}) {'worked' if fails else 'failed'}")
+        code = None if fault is None else fault.code
+        if code is not step.fails:
+            self.surprises.append(
+                f"{step.tool} ({step.why}): {code or 'it works'} instead of {step.fails or 'working'}"
+            )
         return result, fault
 
     def table(self) -> Table:
@@ -208,7 +219,8 @@ class Demo:
         call = Group(Text(step.tool, "bold"), Text(step.why, "dim"))
         program = Group(
             Text(fault.code, "bold red"),
-            Text(f"{fault.envelope.category}, {when(fault)}"),
+            Text(fault.envelope.category),
+            Text(when(fault)),
             *(Text(f"{name}: {shown(value)}", "dim") for name, value in sorted(fault.facts.items()) if name != "v"),
             Text(f"→ {next_step(fault)}", "cyan"),
         )
@@ -227,19 +239,20 @@ class Demo:
             tools = (await client.list_tools()).tools
             self.say(f"Connected: {len(tools)} tools, MCP {client.protocol_version}. First, every tool works:")
             for step in WORKS:
-                await self.call(client, step, fails=False)
+                await self.call(client, step)
             self.say()
-            self.say("Now every way to fail. Nothing is faked: a lock, a limit, a proxy, a process that dies ...")
+            self.say("Now every way to fail, for true reasons:")
             table = self.table()
             for step in FAILS:
-                result, fault = await self.call(client, step, fails=True)
+                result, fault = await self.call(client, step)
                 if fault is not None:
                     table.add_row(*self.row(step, result, fault))
             self.say("The server took all of that, and goes on:")
-            await self.call(client, AFTERWARDS, fails=False)
+            await self.call(client, STILL_WORKS)
             self.say()
             self.console.print(table)
-            self.say("→ is what a program does: it matches on the code (`next_step` in demo.py) and parses no prose.")
+            self.say("→ is what a program does: it matches on the code, and reads no prose.")
+            self.say("  See `next_step` in demo.py.", "dim")
             self.say()
             await self.repeat(client)
         self.say()
@@ -251,32 +264,50 @@ class Demo:
         """
         Let the client repeat a read-only call until it succeeds.
         """
-        raise NotImplementedError
+        self.say("Now a call that the client repeats. It may: the tool says that it only reads.")
+        retry = Retry(
+            attempts=4,
+            wait_initial=0.4,
+            on_attempt=(lambda attempt: self.attempted(attempt.number, attempt.fault, attempt.wait),),
+        )
+        patient = retrying(client, retry)
+        await self.call(patient, REPEATED)
+        self.say("And one that it does not repeat, retryable or not: it could order twice.")
+        await self.call(client, OPENED)
+        await self.call(patient, UNSAFE)
+        await self.call(client, CLOSED)
+
+    def attempted(self, number: int, fault: ToolFault | None, wait: float | None) -> None:
+        """
+        Say what came of one attempt, and how long the client waits for the next.
+        """
+        what = "works" if fault is None else f"{fault.code}, {when(fault)}"
+        self.say(f"  attempt {number}: {what}" + ("" if wait is None else f"; waiting {wait:.2f} s"))
 
     async def read_the_future(self, client: Client) -> None:
         """
         Read a code that is not among the ten.
         """
-        result, fault = await self.call(client, FUTURE, fails=True)
+        result, fault = await self.call(client, FUTURE)
         if fault is not None:
             table = self.table()
             table.add_row(*self.row(FUTURE, result, fault))
             self.console.print(table)
-            self.say("Read as `unknown`, forwarded as it came; `.received` still holds what the peer said:")
+            self.say("It is read as `unknown`; `.received` still holds what the peer said:")
             self.say(f"  {shown(fault.received)}", "dim")
 
     def verdict(self) -> int:
         """
         Say whether all ten codes were seen, and return the exit status.
         """
-        missing = [code for code in McpErrorCode if code not in self.seen]
+        missing = [code for code in Code if code not in self.seen]
         self.console.rule()
         for surprise in self.surprises:
             self.say(f"Not as told: {surprise}", "bold red")
         if missing:
             self.say(f"{10 - len(missing)} of the ten codes were seen. Missing: {', '.join(missing)}", "bold red")
             return 1
-        self.say(f"All ten codes were seen: {', '.join(McpErrorCode)}.", "bold green")
+        self.say(f"All ten codes were seen: {', '.join(Code)}.", "bold green")
         return 1 if self.surprises else 0
 
 
@@ -303,8 +334,10 @@ def main() -> int:
     demo = Demo(console)
     handle, log_file = tempfile.mkstemp(prefix="leaf-and-ledger-", suffix=".log")
     try:
-        with open(handle, "w", encoding="utf-8") as log:
+        with os.fdopen(handle, "w", encoding="utf-8") as log:
             anyio.run(demo.run, log)
+    except* MCPError:
+        demo.surprises.append("the server is gone; its log says why")
     finally:
         if asked.log:
             console.rule("the server's log")

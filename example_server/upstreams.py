@@ -14,7 +14,8 @@ import threading
 import time
 from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -115,17 +116,21 @@ class Office:
         return HTTPStatus.OK, {}, {"number": number, "depot": depot, "state": "on the water"}
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(ThreadingTCPServer):
     """
     An HTTP server in a thread of its own, on a free port, that joins its threads when it stops.
-    """
 
-    daemon_threads = False
+    No `ThreadingHTTPServer`: that one asks the DNS for its own name, which can take seconds.
+    """
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__((LOOPBACK, 0), handler)
         self._thread = threading.Thread(target=self.serve_forever, args=[0.05], name=handler.__name__)
         self._thread.start()
+
+    @property
+    def host(self) -> str:
+        return f"{LOOPBACK}:{self.socket.getsockname()[1]}"
 
     def stop(self) -> None:
         self.shutdown()
@@ -137,6 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
     """
     What both servers share: JSON answers, and silence on stderr.
     """
+
+    timeout = 5  # seconds for a request to come in
 
     def send_json(self, status: int, headers: dict[str, str], body: dict[str, Any]) -> None:
         raw = json.dumps(body).encode()
@@ -215,13 +222,13 @@ class World:
         """
         Start everything.
         """
-        self._servers = [_Server(_office_handler(self._office))]
-        office_host = f"{LOOPBACK}:{self._servers[0].server_port}"
-        self._servers.append(_Server(_proxy_handler(office_host)))
+        office = _Server(_office_handler(self._office))
+        proxy = _Server(_proxy_handler(office.host))
+        self._servers = [office, proxy]
         self._desk = socket.socket()  # bound, so that nobody else takes the port; nobody ever listens there
         self._desk.bind((LOOPBACK, 0))
-        self.office_url = f"http://{office_host}"
-        self.proxy_url = f"http://{LOOPBACK}:{self._servers[1].server_port}"
+        self.office_url = f"http://{office.host}"
+        self.proxy_url = f"http://{proxy.host}"
         self.customs_url = f"http://{LOOPBACK}:{self._desk.getsockname()[1]}"
         return self
 

@@ -49,7 +49,7 @@ SITUATIONS = [
     ),
     ("configuration", author.needs_environment, (), "internal", "permanent", False, "WEATHER_API_KEY"),
     ("an unset variable", author.reads_environment, (), "internal", "permanent", False, "TOOLFAULT_TEST_NOT_SET"),
-    ("a TypeError on purpose", raises, (TypeError("bad shape"),), "internal", "permanent", False, "bad shape"),
+    ("a TypeError on purpose", author.bad_shape, (), "internal", "permanent", False, "bad shape"),
     (
         "a RuntimeError on purpose",
         raises,
@@ -531,21 +531,26 @@ LEAVES = st.one_of(
     st.builds(PermissionError, st.just(13), TEXTS),
     st.builds(TimeoutError, TEXTS),
     st.builds(ToolError, TEXTS),
-    st.builds(UnicodeDecodeError, st.just("utf-8"), st.binary(), st.integers(), st.integers(), TEXTS),
+    st.builds(UnicodeDecodeError, st.just("utf-8"), st.binary(), st.integers(-9, 9), st.integers(-9, 9), TEXTS),
     st.builds(ToolFault, st.sampled_from(McpErrorCode), TEXTS, hint=TEXTS, causes=st.lists(TEXTS, max_size=3)),
     st.builds(author.RateLimitError, TEXTS),
     st.builds(SystemExit, st.none() | st.integers() | TEXTS),
     st.builds(Exception, st.dictionaries(TEXTS, TEXTS, max_size=3)),
-    st.sampled_from([Hostile(), asyncio.CancelledError()]),
+    st.builds(Hostile),
+    st.builds(asyncio.CancelledError),
 )
 
 
 @st.composite
 def chained(draw, inner):
     exc = draw(inner)
-    exc.__cause__ = draw(st.none() | inner)
-    exc.__context__ = draw(st.none() | inner)
-    exc.__suppress_context__ = draw(st.booleans())
+    # Past what hostile classes do to their attributes.
+    for name, value in (
+        ("__cause__", draw(st.none() | inner)),
+        ("__context__", draw(st.none() | inner)),
+        ("__suppress_context__", draw(st.booleans())),
+    ):
+        BaseException.__dict__[name].__set__(exc, value)
     return exc
 
 

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
     {"_codes", "_names", "_text", "_version"},
-    {"_envelope", "_backoff", "_delays", "_redact", "_causes", "_verdict"},
-    {"errors"},
+    {"_envelope", "_delays", "_redact", "_causes", "_verdict"},
+    {"errors", "_backoff"},
     {"_registry", "_prose", "_wire", "_purpose", "_schema"},
     {"rules", "dialects"},
     {"_classify", "_parse"},

@@ -275,9 +275,11 @@ def test_the_instruction_agrees_with_the_syntax_tree(tmp_path):
         [sys.executable, "-m", "purpose_witness"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
     heard = json.loads((tmp_path / "heard.json").read_text(encoding="utf-8")) if done.returncode == 0 else done.stderr
 

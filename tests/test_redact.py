@@ -6,13 +6,17 @@ Secrets are put together at run time, so that no scanner takes this file for a l
 
 import base64
 import logging
+import subprocess
+import sys
 import threading
+from re import _constants, _parser
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolfault import _redact, _text
 from toolfault._redact import REMOVED, Redactor
 from toolfault._text import WINDOW
 
@@ -76,6 +80,11 @@ PLANTED = [
     ("name", "Login(password={}, city=3) refused", "swordfish"),
     ("name", "SECRET_KEY_BASE={} is wrong", "swordfish"),
     ("name", "settings['db_password'] = '{}' is wrong", "swordfish"),
+    ("name", "the answer was <user><name>ann</name><password>{}</password></user>", "swordfish"),
+    ("name", "body <wsse:Password Type='x'>{}</wsse:Password> was refused", "swordfish"),
+    ("name", "get(url, auth=('ann', '{}')) failed", "swordfish"),
+    ("name", "body grant_type%3Dpassword, password%3D{} was refused", "hunter2"),
+    ("name", "password{} is wrong".replace("{}", "={}"), "a&b;"[:-1]),
     ("flag", "Command '['mysqldump', '--password', '{}', 'shop']' returned non-zero exit status 2.", "swordfish"),
     ("flag", "Command 'mysqldump --password {} shop' returned non-zero exit status 2.", "swordfish"),
     ("flag", "Command 'deploy --token={} --city Oslo' returned non-zero exit status 2.", "swordfish"),
@@ -108,6 +117,7 @@ PLANTED = [
     ("vendor", "dashboard of {} is gone", "glsa_" + ALNUM[:32] + "_" + HEX[:8]),
     ("vendor", "shop of {} is closed", "shp" + "at_" + HEX),
     ("vendor", "droplet of {} is gone", "dop_" + "v1_" + HEX * 2),
+    ("vendor", "url /bot{}/sendMessage answered 401".replace("bot", "x/"), "123456789:" + "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"),
     ("vendor", "https://hooks.slack.com/ answered 404 to https://{} today", "hooks.slack.com/" + "services/T00000000/B00000000/" + ALNUM[:24]),
 ]  # fmt: skip
 
@@ -182,6 +192,22 @@ HARMLESS = [
     'FATAL: password authentication failed for user "ann"',
     "password: must be at least 8 characters",
     "password: required",
+    "Password: 8-64 characters",
+    "pwd: /home, PWD=/data/x",
+    "Set API_KEY=your-api-key-here",
+    "Your API key is invalid",
+    "API key not valid. Please pass a valid API key.",
+    "NoSuchKey: The specified key does not exist. Key: reports/2024/q4.pdf",
+    "Redis key: session:9f8e7d6c not found",
+    "KeyError: 'access_token'",
+    'WWW-Authenticate: Bearer realm="example", error="invalid_token"',
+    "error=invalid_grant, error_description=The access token expired",
+    "An error occurred (InvalidClientTokenId) when calling the GetCallerIdentity operation",
+    "Rate limit reached on tokens per min. Limit: 10000 / min. Current: 12000 / min.",
+    "got an unexpected keyword argument 'token'",
+    "401 {'error': {'code': 'invalid_api_key', 'type': 'auth'}}",
+    "sha256:9fceb02d0ae598e95dc970b74767f19372d61af8e95dc970b74767f1 does not match",
+    "https://shop.example.com/a?session=summer&code=SAVE10 is over",
     "password must not be empty",
     '{"password": ["This field may not be blank."]}',
     "Field 'api_key': value is not a valid string",
@@ -616,3 +642,65 @@ def test_a_registered_secret_never_leaves(text):
     """
     assert "swordfish" not in busy.redact(f"{text}swordfish{text}")
     assert "swordfish" not in busy.scrub(f"{text}swordfish", LIMIT)
+
+
+# ---- time
+
+#: Patterns in which something follows a repetition without a bound, and why that costs nothing.
+STOPS = {
+    "_BARE_WORD": 'what follows is "=", which the repetition can\'t hold',
+    "_ELEMENT": 'what follows is "<", which the repetition can\'t hold',
+    "_JWT": 'what follows is ".", which the repetition can\'t hold, and all of it may be missing',
+    "_RANDOM": "only values are matched, each once and as a whole",
+    "_STANDS_FOR_ANOTHER": "only values of at most 64 characters are matched",
+    "_WORD": "one capital is given back, no more",
+}
+
+
+def endless(parsed, *, followed=False):
+    """
+    Yield the repetitions without a bound that can give back what they took, and are not the last thing.
+    """
+    items = list(parsed)
+    for place, (op, arguments) in enumerate(items):
+        goes_on = followed or place + 1 < len(items)
+        if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT):
+            _, most, inside = arguments
+            if most is _constants.MAXREPEAT and goes_on and op is not _constants.POSSESSIVE_REPEAT:
+                yield items[place]
+            yield from endless(inside, followed=goes_on or most > 1)
+        elif op is _constants.SUBPATTERN:
+            yield from endless(arguments[-1], followed=goes_on)
+        elif op is _constants.BRANCH:
+            for branch in arguments[1]:
+                yield from endless(branch, followed=goes_on)
+        elif op in (_constants.ASSERT, _constants.ASSERT_NOT):
+            yield from endless(arguments[1])
+
+
+SOURCES = {
+    f"{module.__name__}.{name}": source
+    for module in (_text, _redact)
+    for name, source in vars(module).items()
+    if name.startswith("_") and name.isupper() and isinstance(source, str) and name != "_HEADER"
+} | {f"toolfault._redact._QUOTED {quote}": source for quote, source in _redact._QUOTED.items()}
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_no_pattern_can_be_made_slow(name):
+    """
+    A repetition has a bound, is possessive, or is the last thing; those that are neither are listed with the reason.
+    """
+    found = list(endless(_parser.parse(SOURCES[name])))
+
+    assert bool(found) == (name.rpartition(".")[2] in STOPS and name != "toolfault._text._ELEMENT")
+
+
+def test_patterns_are_compiled_when_they_are_needed():
+    """
+    An import compiles none.
+    """
+    code = "import toolfault._redact as r; print(r.pattern.cache_info().currsize)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "0" == done.stdout.strip()

@@ -4,7 +4,7 @@ Text of anything, made safe to show.
 
 import traceback
 import unicodedata
-from collections import namedtuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -65,6 +65,8 @@ class Liar:
 
 
 class LoudStr(str):
+    __slots__ = ()
+
     def __str__(self):
         raise RuntimeError("no")
 
@@ -94,7 +96,10 @@ def hidden():
     return Meta("Hidden", (Exception,), {})
 
 
-Point = namedtuple("Point", "x y")
+class Point(NamedTuple):
+    x: int
+    y: int
+
 
 endless_list: list = [1]
 endless_list.append(endless_list)
@@ -445,6 +450,7 @@ PAGE = """<!DOCTYPE html>
         pytest.param(PAGE[: PAGE.index("</head>")], "502 Bad Gateway", id="half a page"),
         pytest.param("<html><body>gone</body></html>", "", id="a page without a title"),
         pytest.param("Not <b>allowed</b> here", "Not allowed here", id="tags"),
+        pytest.param("Not <b>allowed</b>, <i>sorry</i>.", "Not allowed, sorry.", id="tags before punctuation"),
         pytest.param("one<br>two<br/>three", "one two three", id="breaks"),
         pytest.param('see <a href="https://example.com">this', "see this", id="an unclosed element"),
         pytest.param('see <a href="https://exa', "see", id="an unclosed tag"),

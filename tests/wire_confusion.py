@@ -6,6 +6,8 @@ are split into two halves by a hash of their names: rules were written with the 
 half only measures them. Its texts are never printed.
 """
 
+# ruff: noqa: T201 -- a program that prints
+
 import hashlib
 import json
 import os

@@ -241,9 +241,12 @@ class _Case:
         if self.call.phase in {"arguments", "output"} and (found := self._validation(exc)) is not None:
             return found
         purpose = purpose_of(exc, self.home, witness)
+        name, verdict = self._named_rule(exc)
+        # What is no Exception is not for tools to raise, whoever wrote its class.
+        if not isinstance(exc, Exception):
+            return self._by_accident(exc, name, verdict, purpose)
         if self.home.owns_class(type(exc)):
             return self._own_class(exc, depth)
-        name, verdict = self._named_rule(exc)
         if verdict.instead is not None and depth < _MAX_DEPTH:
             return self.leaf(verdict.instead, witness, depth + 1)
         if purpose.deliberate:

@@ -220,8 +220,8 @@ def _suspected(reading: Reading, reader: _Reader) -> ToolFault | None:
 
 
 def _fallback(anything: object) -> ToolFault | None:
-    flagged = as_flag(member(anything, "isError", "is_error"))
-    if not isinstance(anything, Exception) and flagged is not True:
+    # The class as it is, not as the object says.
+    if not issubclass(type(anything), Exception) and member(anything, "isError", "is_error") is not True:
         return None
     return ToolFault.of(McpExecuteError.new(McpErrorCode.UNKNOWN, _UNREADABLE), found_in="exception")
 
@@ -662,7 +662,7 @@ _TIMED_OUT: Final = Verdict(code=McpErrorCode.TOOL_TIMEOUT)
 
 _UNKNOWN_TOOL: Final = re.compile(
     r"\b(?:unknown|unrecogni[sz]ed|no such) tool\b"
-    r"|\btool\b.{0,200}?\b(?:not found|does not exist|doesn't exist|not registered)\b",
+    r"|\b(?:tool|method)\b.{0,200}?\b(?:not found|does not exist|doesn't exist|not registered)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _TIME_WORDS: Final = re.compile(r"\btim(?:ed?|ing) ?out\b|\btimeout\b|\bdeadline exceeded\b", re.IGNORECASE)

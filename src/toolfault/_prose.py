@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, Final, TypeAlias, cast
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
@@ -33,6 +34,9 @@ _SHORT: Final = 3
 #: How many strings of the arguments are looked for, and how deep.
 _MAX_STRINGS: Final = 64
 _MAX_DEPTH: Final = 4
+
+#: How many wrappers are taken off.
+_MAX_WRAPPERS: Final = 32
 
 #: Stands for what was taken out.
 _GAP: Final = "\N{HORIZONTAL ELLIPSIS}"
@@ -58,7 +62,7 @@ def exact(text: str) -> McpErrorCode:
     It is kept to the letter, so that both sides of a wire agree; for anything else `careful` is the better reader.
     """
     # str.lower() folds the Kelvin sign to k; the contract does not.
-    low = text.translate(_UPPER_ASCII)
+    low = text.lower() if text.isascii() else text.translate(_UPPER_ASCII)
     for starts, code in _STARTS:
         if low.startswith(starts):
             return code
@@ -159,6 +163,7 @@ _FRAGMENTS: Final = {
         r"not implemented|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|insufficient storage|"
         r"client error|server error)"
     ),
+    "@asked": r"(?:tool|action|request|call|operation|permission|prompt|execution|confirm|run|proceed|approve|allow)",
     "@field": r"(?:arguments?|params?|parameters?|inputs?|fields?|propert|values?|options?|keys?)",
     "@limit": r"(?:quota|credits|(?:usage|rate|request|api|daily|hourly|monthly|plan|account) limits?)",
     "@spent": r"(?:exceeded|reached|exhausted|used up|hit|depleted|over)",
@@ -175,8 +180,8 @@ _TABLE: Final[tuple[tuple[_Meaning, tuple[str, ...]], ...]] = (
     (
         _DECLINED,
         (
-            r"\buser (?:has )?(?:rejected|declined|cancell?ed|denied|refused|aborted) (?:this|the|that|your|to|tool)\b",
-            r"\b(?:rejected|declined|cancell?ed|denied|refused) by (?:the |a )?(?:user|human|operator|reviewer|person)\b",
+            r"\buser (?:has )?(?:rejected|declined|cancell?ed|denied|refused) (?:this |the |that |your |to )?@asked",
+            r"\b(?:rejected|declined|cancell?ed|denied|refused) by (?:the |a )?(?:user|human|operator|reviewer)\b",
         ),
     ),
     # The server broke its own schema, or its upstream sent something else.
@@ -228,11 +233,18 @@ _TABLE: Final[tuple[tuple[_Meaning, tuple[str, ...]], ...]] = (
         ),
     ),
     # Limits, before "not allowed" and before the noun "timeout".
-    (_UNPAID, (r"insufficient[_ ]quota|billing|credit balance|payment required|disk quota|out of credits",)),
+    (
+        _UNPAID,
+        (
+            r"insufficient[_ ](?:quota|credit|fund|balance)|credit balance is too low|payment required|out of credits",
+            r"plan and billing|billing (?:hard )?limit|billing (?:is |account )?(?:not|inactive|disabled)|disk quota",
+        ),
+    ),
     (
         _LIMIT,
         (
-            r"\brate[- ]limit|\brate_?limit_?(?:ed|error|exceeded)\b|too many requests|\bthrottl(?:ed|ing)",
+            r"\brate[- ]limit(?! (?:must|should|parameter|value|option)\b)|\brate_?limit_?(?:ed|error|exceeded)\b",
+            r"too many requests|\bthrottl(?:ed|ing)",
             r"throttl\w{0,20}exception|resource_?exhausted|\bslow down\b",
             r"too many (?:\w{1,20} )?(?:connections|clients|queries|sessions|calls|logins|attempts)\b",
             r"max number of clients|maxmemory|\boom command|more than [^\n]{0,40}active connections",
@@ -301,7 +313,7 @@ _TABLE: Final[tuple[tuple[_Meaning, tuple[str, ...]], ...]] = (
             r"network blocked|blocked by (?:\w{1,20} ){0,2}(?:policy|firewall|proxy|administrator|sandbox)",
             r"robots\.txt[^\n]{0,160}(?:specif|disallow|not allow|prohibit|forbid)|\bssrf\b",
             r"(?:not a|non-|not) ?public (?:ip |network )?(?:address|host|ip|url)",
-            r"\b@host (?:\S{1,80} )?(?:is |are )?(?:not whitelisted|not in the allow|@refused)",
+            r"\b@host (?:\S{1,80} )?(?:is |are )?(?:blocked\b|forbidden|disallow|not (?:allow|permit|whitelist|in the allow))",
             r"\b@private (?:ranges?|@host)\b[^\n]{0,40}(?:\bnot\b|@refused)",
             r"@refused[^\n]{0,60}\b@private (?:ranges?|@host)\b",
         ),
@@ -321,10 +333,12 @@ _TABLE: Final[tuple[tuple[_Meaning, tuple[str, ...]], ...]] = (
             r"broken pipe|connect(?:ion)?timeout|\bconnect timeout|@cannot (?:connect(?:ing)?|reach)(?: to)?\b",
             r"@cannot (?:resolve|resolving) (?:host|hostname|address|dns|domain)",
             r"@cannot (?:establish|open|make|create|get|obtain) (?:a |an |the )?(?:new )?connection",
-            r"\bconnection (?:to [^\n]{1,100} )?@is(?:refused|reset|aborted|closed|lost|failed|terminated|broken|bad)\b",
-            r"connect call failed|time(?:d )?-?out connecting|closed the connection|terminating connection",
+            r"\bconnection (?:to [^\n]{1,100} )?@is(?:refused|reset|aborted|closed|lost|failed|terminated|bad)\b",
+            r"connect call failed|time(?:d )?-?out connecting|(?:closed|refused) the connection|refused to connect",
+            r"terminating connection",
             r"(?:socket|client) (?:is )?closed|connection timeout|\bconnection ?error\b|\bconnecterror\b",
-            r"\bnetwork[ _]?error\b|lost connection|no internet|\boffline\b|no living connections",
+            r"\bnetwork[ _]?error\b|lost connection|no internet|(?:you are|network is|currently) offline",
+            r"no living connections",
             r"\bunexpected eof\b|\baggregateerror\b|tunnel connection|\bproxyerror\b",
             r"request to [^\n]{0,80} failed",
             r"failed to (?:make|send|complete|perform) (?:the |a |an )?(?:\w{1,20} )?request",
@@ -358,6 +372,7 @@ _TABLE: Final[tuple[tuple[_Meaning, tuple[str, ...]], ...]] = (
             r"does not appear to be|not a valid object",
         ),
     ),
+    (_ARGUMENT, (r"\b(?:page|cursor|continuation|pagination|sync) ?token\b",)),
     # Rights and credentials.
     (
         _FILE_DENIED,
@@ -384,9 +399,9 @@ _TABLE: Final[tuple[tuple[_Meaning, tuple[str, ...]], ...]] = (
             r"not accessible by|provide credentials|must be logged in|\binvalid_auth\b|\bnot_authed\b",
             r"missing_scope|token_revoked|account_inactive|allow-?list|whitelist",
             r"disabled by (?:the )?(?:configuration|administrator|policy|operator)",
-            r"\b(?:invalid|incorrect|bad|wrong|expired|missing|no) (?:\w{1,20} )?(?:@secret|login)\b",
+            r"\b(?:invalid|incorrect|bad|expired|missing|no) (?:\w{1,20} )?(?:@secret|login)\b(?! (?:at|in|near)\b)",
             r"\b@secrets? (?:is |are |was |were |has |have |been |not |no ){1,3}(?:invalid|expired|missing|revoked)",
-            r"\b@secrets? (?:is |are |was |were |not |no ){1,3}(?:required|rejected|incorrect|valid|configured|provided|set)",
+            r"\b@secrets? (?:is |are |was |not |no ){1,3}(?:required|rejected|incorrect|valid|configured|provided|set)",
             r"\blogin (?:failed|required)|\bnot logged in\b|\bdisallowed\b|\bdenied by\b",
         ),
     ),
@@ -501,7 +516,7 @@ def careful(
     rpc_code = wrapped if rpc_code is None else rpc_code
     if _misses_tool(body, tool):
         return _NO_TOOL
-    said = list(_strings(arguments))
+    said = list(islice(_strings(arguments), _MAX_STRINGS))
     words = _without(_spoken(body), tool, said).lower()
     verdict = _by_rpc(rpc_code, words) or _callers_code(body, said) or _by_table(words)
     if verdict is None and rpc_code is not None:
@@ -538,10 +553,10 @@ _WRAPPERS: Final = (
     r" (?:the )?(?:tool )?" + _NAME + r"(?: tool)?: ?",
     r"tool " + _NAME + r" (?:execution )?(?:failed|error)(?: with(?: an)? (?:error|exception))?: ?",
     r"failed to (?:execute|call|run|invoke) (?:the )?tool " + _NAME + r": ?",
-    r"(?:tool execution (?:failed|error)|caught exception[.:]|mcperror:|toolerror:|(?:unexpected )?error:)\s*",
-    r"(?:exception:|(?:an (?:unexpected )?)?error occurred:|\w{1,40}\.calltool:)\s*",
-    r"(?:#{1,4} ?error|\*\*[\w ]{0,20}error\*\*):?\s*",
-    r"[\N{CROSS MARK}\N{WARNING SIGN}\N{HEAVY BALLOT X}\N{BALLOT X}]\ufe0f?\s*",
+    r"(?:tool execution (?:failed|error)|caught exception[.:]|mcperror:|toolerror:|(?:unexpected )?error:)\s{0,20}",
+    r"(?:exception:|(?:an (?:unexpected )?)?error occurred:|\w{1,40}\.calltool:)\s{0,20}",
+    r"(?:#{1,4} ?error\b|\*\*[\w ]{0,20}error\*\*):?\s{0,20}",
+    r"[\N{CROSS MARK}\N{WARNING SIGN}\N{HEAVY BALLOT X}\N{BALLOT X}]\ufe0f?\s{0,20}",
 )
 
 
@@ -549,7 +564,7 @@ _WRAPPERS: Final = (
 def _wrapper() -> re.Pattern[str]:
     # A name of a group can stand only once in a pattern.
     alternatives = [pattern.replace("?P<name>", f"?P<name{number}>") for number, pattern in enumerate(_WRAPPERS)]
-    return re.compile(r"\s*(?:" + "|".join(alternatives) + ")", re.IGNORECASE)
+    return re.compile(r"\s{0,20}(?:" + "|".join(alternatives) + ")", re.IGNORECASE)
 
 
 def peel(text: str, tool: str | None = None) -> str:
@@ -565,7 +580,10 @@ def _unwrapped(text: str, tool: str | None) -> tuple[str, int | None]:
     # The text, and the JSON-RPC code that the innermost wrapper told.
     code: int | None = None
     start = 0
-    while match := _wrapper().match(text, start):
+    for _ in range(_MAX_WRAPPERS):
+        match = _wrapper().match(text, start)
+        if match is None:
+            break
         groups = match.groupdict()
         names = [name for key, name in groups.items() if name and key != "code"]
         if (names and not _is_tool(names[0], tool)) or not text[match.end() : match.end() + _WINDOW].strip():
@@ -656,20 +674,10 @@ _STATUS_KEYS: Final = frozenset(
 )
 _CODE_KEYS: Final = frozenset({"code", "type", "errortype", "errorcode", "reason", "name", "status", "kind"})
 _TEXT_KEYS: Final = frozenset(
-    {
-        "message",
-        "msg",
-        "error",
-        "errors",
-        "detail",
-        "details",
-        "errordescription",
-        "errormessage",
-        "title",
-        "result",
-        "data",
-        "cause",
-    }
+    (
+        *("message", "msg", "error", "errors", "detail", "details", "title", "cause"),
+        *("errordescription", "errormessage", "result", "data"),
+    )
 )
 
 
@@ -681,37 +689,41 @@ def _loaded(text: str) -> object:
 
 
 def _spoken(body: str) -> str:
-    # A JSON object as lines of prose; other text as it is.
+    # JSON as lines of prose; other text as it is.
     value = _loaded(body)
-    if (
-        isinstance(value, list)
-        and value
-        and all(isinstance(issue, dict) and "path" in issue for issue in cast("list[Any]", value))
-    ):
-        # A validator's list (zod). One whose paths are all empty did not look at arguments.
-        issues = cast("list[dict[str, Any]]", value)
-        return "invalid arguments" if any(issue["path"] for issue in issues) else "unexpected response"
-    if not isinstance(value, dict):
-        return body
-    lines = list(_lines(cast("dict[str, Any]", value), _MAX_DEPTH))
-    return "\n".join(lines) or body
+    if isinstance(value, list):
+        return _spoken_list(cast("list[object]", value)) or body
+    if isinstance(value, dict):
+        return "\n".join(_lines(cast("object", value), _MAX_DEPTH)) or body
+    return body
+
+
+def _spoken_list(items: list[object]) -> str | None:
+    # A validator's list (zod). One whose paths are all empty did not look at arguments.
+    issues = [cast("dict[str, object]", item) for item in items if isinstance(item, dict)]
+    if not issues or not all("path" in issue for issue in issues):
+        return None
+    return "invalid arguments" if any(issue["path"] for issue in issues) else "unexpected response"
 
 
 def _lines(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield peel(value)
     elif isinstance(value, list) and depth:
-        for item in cast("list[Any]", value)[:_MAX_STRINGS]:
+        for item in cast("list[object]", value)[:_MAX_STRINGS]:
             yield from _lines(item, depth - 1)
     elif isinstance(value, dict) and depth:
-        for key, member in cast("dict[str, Any]", value).items():
-            name = re.sub(r"[\W_]", "", key).lower()
-            if name in _STATUS_KEYS and re.fullmatch(r"[45]\d\d", str(member)):
-                yield f"http status {member}"
-            elif name in _CODE_KEYS and isinstance(member, str):
-                yield _words_of(member)
-            elif name in _TEXT_KEYS:
-                yield from _lines(member, depth - 1)
+        for key, member in cast("dict[str, object]", value).items():
+            yield from _member_lines(re.sub(r"[\W_]", "", key).lower(), member, depth - 1)
+
+
+def _member_lines(name: str, member: object, depth: int) -> Iterator[str]:
+    if name in _STATUS_KEYS and re.fullmatch(r"[45]\d\d", str(member)):
+        yield f"http status {member}"
+    elif name in _CODE_KEYS and isinstance(member, str):
+        yield _words_of(member)
+    elif name in _TEXT_KEYS:
+        yield from _lines(member, depth)
 
 
 def _words_of(name: str) -> str:
@@ -726,10 +738,10 @@ def _strings(value: object, depth: int = _MAX_DEPTH) -> Iterator[str]:
     if isinstance(value, str):
         yield value[:_WINDOW]
     elif depth and isinstance(value, Mapping):
-        for member in list(cast("Mapping[Any, Any]", value).values())[:_MAX_STRINGS]:
+        for member in cast("Mapping[object, object]", value).values():
             yield from _strings(member, depth - 1)
     elif depth and isinstance(value, list | tuple):
-        for member in cast("list[Any]", value)[:_MAX_STRINGS]:
+        for member in cast("Iterable[object]", value):
             yield from _strings(member, depth - 1)
 
 
@@ -753,8 +765,9 @@ def _without(text: str, tool: str | None, said: Iterable[str]) -> str:
     values = {value.strip() for value in said if len(value) > _SHORT}
     if tool is not None and len(tool) > _SHORT:
         values.add(tool)
+    # As they are, and as a repr writes them.
     values |= {repr(value)[1:-1] for value in values}
-    for value in sorted(values, key=len, reverse=True)[: 2 * _MAX_STRINGS]:
+    for value in sorted(values, key=len, reverse=True):
         if len(value) > _SHORT:
             text = _cut(text, value)
     return _no_evidence().sub(_GAP, text)
@@ -851,33 +864,33 @@ def looks_failed(text: str) -> bool:
     if len(text) > _WINDOW:
         return False
     value = _loaded(text)
-    if isinstance(value, dict):
-        return _object_failed(cast("dict[str, Any]", value))
-    return _first_words().match(text) is not None
-
-
-def _object_failed(value: dict[str, Any]) -> bool:
-    if any(value.get(name) is False for name in ("success", "ok")) or any(
-        value.get(name) is True for name in ("isError", "is_error")
-    ):
+    if not isinstance(value, dict):
+        return value is None and _first_words().match(text) is not None
+    members = cast("dict[str, object]", value)
+    if _object_failed(members):
         return True
-    if any(_is_failing(value.get(name)) for name in ("status", "statusCode", "status_code", "http_status", "code")):
-        return True
-    if any(value.get(name) for name in ("error", "error_message", "errorMessage")) or (
-        value.get("errors") and not value.get("data")
-    ):
-        return True
-    result = value.get("result")
-    if len(value) > 1:
-        return False
-    return (
-        looks_failed(result)
-        if isinstance(result, str)
-        else isinstance(result, dict) and _object_failed(cast("dict[str, Any]", result))
-    )
+    # As the Python SDK wraps a str or a dict that a tool returned.
+    result = members.get("result") if len(members) == 1 else None
+    if isinstance(result, str):
+        return _first_words().match(result) is not None
+    return isinstance(result, dict) and _object_failed(cast("dict[str, object]", result))
 
 
 def _is_failing(status: object) -> bool:
     if isinstance(status, str):
         return status.lower() in ("error", "failed", "failure")
     return isinstance(status, int) and 400 <= status <= 599
+
+
+_TOLD_BY: Final[tuple[tuple[tuple[str, ...], Callable[[object], bool]], ...]] = (
+    (("success", "ok"), lambda value: value is False),
+    (("isError", "is_error"), lambda value: value is True),
+    (("status", "statusCode", "status_code", "http_status", "code"), _is_failing),
+    (("error", "error_message", "errorMessage"), bool),
+)
+
+
+def _object_failed(members: dict[str, object]) -> bool:
+    if any(tells(members.get(name)) for names, tells in _TOLD_BY for name in names):
+        return True
+    return bool(members.get("errors")) and not members.get("data")

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, cast
 from urllib.parse import quote, quote_plus
 
@@ -54,7 +54,7 @@ class Redactor:
         ValueError: A secret is too short to be told from ordinary text.
     """
 
-    __slots__ = ("_always", "_exact", "_extra", "_registered", "_roots", "_spelled_oddly", "_warned")
+    __slots__ = ("_exact", "_extra", "_registered", "_roots", "_spelled_oddly", "_warned")
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Redactor:
 
     def _by_user(self, extra: Callable[[str], str], text: str) -> str:
         try:
-            seen: object = extra(text)
+            seen = cast("object", extra(text))
             if isinstance(seen, str):
                 return encodable(str.__str__(seen))
             problem = f"returned {type(seen).__name__}, not str"
@@ -249,11 +249,7 @@ def _without_families(text: str) -> str:
         text = pattern(_FLAG).sub(_unless_harmless_flag, text)
     if dashed and "-u" in text:
         text = pattern(_USER_FLAG).sub(_without_password, text)
-    if "eyJ" in text:
-        text = pattern(_JWT).sub(lambda token: REMOVED if "." in token[0] else token[0], text)
-    if _any_of(_PREFIXES, text) or (dashed and _any_of(_DASHED, text)) or ("_" in text and _any_of(_UNDERSCORED, text)):
-        text = pattern(_VENDOR).sub(lambda token: REMOVED if _is_mixed(token[0]) else token[0], text)
-    return text
+    return _without_tokens(text)
 
 
 def _any_of(parts: tuple[str, ...], text: str) -> bool:
@@ -290,8 +286,8 @@ _NOWHERE: Final = (0, 0)
 
 #: One of these is in each name that matters.
 _NAME_PARTS: Final = (
-    "key", "token", "pass", "secret", "auth", "pw", "cred", "sig", "ses", "sid", "cookie", "code", "bearer", "otp", "jwt",
-    "wort",
+    "key", "token", "pass", "secret", "auth", "pw", "cred", "sig", "ses", "sid", "cookie", "code", "bearer", "otp",
+    "jwt", "wort",
 )  # fmt: skip
 
 _STRONG: Final = _set(
@@ -359,7 +355,8 @@ _SAYS_NOTHING: Final = _set(
     "is was are has have had not be been being the this that these it its a an at of for from to in with "
     "without by and or if when too only please use using given provided specified set requires "
     "needs needed need option flag argument parameter does did do basic bearer default example "
-    "placeholder changed disabled enabled ok valid found exists used already never"
+    "placeholder changed disabled enabled ok valid found exists used already never pass "
+    "see check provide export configure ensure make try contact"
 )
 #: Words of which a sentence about a secret has one.
 _VERBS: Final = _set(
@@ -418,9 +415,8 @@ _QUOTED_TWICE: Final = r"""[^"'`\\\n]*"""
 
 # Values without quotes. That of a weak name stops at the next separator, so that no part of a text is read twice.
 _BARE: Final = r"""(?:[^\s"'`<>;,&]|,(?![ \t]|\w{1,40}=)|&(?![\w.-]{1,40}=))+"""
-_BARE_TOKEN: Final = r"[\w.+/~%-]+={0,2}"
+_BARE_WORD: Final = r"[\w.+/~%-]+={0,2}"
 _IN_QUERY: Final = r"""[^\s"'`<>&#;]+"""
-
 _BLANK: Final = r"[ \t]{0,4}"
 
 
@@ -477,7 +473,7 @@ def _secret_after(text: str, separator: re.Match[str], strength: int, before: st
     start = _end_of(_BLANK, text, after)
     if text.startswith(REMOVED, start) or (strength == _FOLDER and text[start : start + 1] in ("/", "~")):
         return _NOWHERE
-    form = _BARE_TOKEN if strength == _WEAK else _IN_QUERY if query else _BARE
+    form = _BARE_WORD if strength == _WEAK else _IN_QUERY if query else _BARE
     end = _end_of(form, text, start)
     end = start + len(_trimmed(text[start:end]))
     loose = separator[0] == ":" and start > after
@@ -624,7 +620,7 @@ def _cookies(text: str, after: int, opening: re.Match[str] | None) -> tuple[int,
     end = _end_of(_COOKIES, text, start)
     if end > start:
         return start, end
-    end = _end_of(_BARE_TOKEN, text, start)
+    end = _end_of(_BARE_WORD, text, start)
     return (start, end) if _looks_random(text[start:end]) else _NOWHERE
 
 
@@ -698,12 +694,27 @@ def _without_password(found: re.Match[str]) -> str:
     return found[0] if found[2].isdecimal() else found[1] + REMOVED
 
 
-# Family 9: JSON web tokens. Runs without a dot match too, so that they are passed over at once; they stay.
+# Families 9 and 10: tokens that show by themselves what they are.
+
+
+def _without_tokens(text: str) -> str:
+    if "eyJ" in text:
+        text = pattern(_JWT).sub(lambda token: REMOVED if "." in token[0] else token[0], text)
+    if (
+        _any_of(_PREFIXES, text)
+        or ("-" in text and _any_of(_DASHED, text))
+        or ("_" in text and _any_of(_UNDERSCORED, text))
+    ):
+        text = pattern(_VENDOR).sub(lambda token: REMOVED if _is_mixed(token[0]) else token[0], text)
+    return text
+
+
+# JSON web tokens. Runs without a dot match too, so that they are passed over at once; they stay.
 
 _JWT: Final = r"eyJ[\w-]{8,}(?:\.[\w-]*){0,4}"
 
 
-# Family 10: what vendors begin their tokens with.
+# What vendors begin their tokens with.
 
 _PREFIXES: Final = (
     "AKIA", "ASIA", "AIza", "ya29.", "SG.", "hvs.", "hvb.", "hvr.", "ATATT", "dapi", "hooks.slack.com/", ":AA",

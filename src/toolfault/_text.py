@@ -230,32 +230,32 @@ def plain(text: str) -> str:
 
 
 _ADDRESS_IN_REPR: Final = r"(<[\w.]{1,200}(?:[ ][^\s<>]{1,200}){0,4}?) at 0x[0-9a-fA-F]{4,16}\b[^<>]{0,500}>"
-
-
 _ADDRESS: Final = r" at 0x[0-9a-fA-F]{4,16}\b"
-
-
 _PYDANTIC_LINK: Final = r"\s{0,8}For further information visit https://errors\.pydantic\.dev/\S*"
-
-
 _HEADER: Final = "Traceback (most recent call last):"
 
 
 def _without_traceback(text: str) -> str:
     kept: list[str] = []
-    inside = False
+    inside = grouped = False
     for line in text.split("\n"):
         before, header, after = line.partition(_HEADER)
-        bare = pattern(_MARGIN).sub("", line)
+        # Only the lines of an ExceptionGroup have a margin; elsewhere it may be a table's.
+        bare = pattern(_MARGIN).sub("", line) if grouped else line
         if header:
             inside = True
+            grouped = grouped or before.endswith("Exception Group ")
             kept += _around(before, after)
-        elif inside and (not bare or bare[0] in " \t" or (bare == line and line[0] in " \t")):
+        elif inside and (not bare or bare[0] in " \t"):
             pass  # a frame, its source, or an empty line between two tracebacks
-        elif not pattern(_BETWEEN).match(bare):
+        elif bare.startswith(_BETWEEN):
+            inside = True
+            while kept and not kept[-1]:
+                kept.pop()
+        elif bare or not grouped:
             # The exception's own line ends a traceback.
             inside = False
-            kept.append(bare if bare != line else line)
+            kept.append(bare)
     return pattern(_FRAME).sub("", "\n".join(kept))
 
 
@@ -270,19 +270,21 @@ def _around(before: str, after: str) -> list[str]:
 # Of an ExceptionGroup: "  | ", "  +-+---------------- 1 ----------------".
 _MARGIN: Final = r"^[ ]{0,80}[|+](?:[ |+-]{0,80}-{4,80}(?: (?:\d{1,4}|\.{3}) -{4,80})?|[ |+-]{0,80}?(?:(?<=[|+]) |$))"
 
-
-_BETWEEN: Final = r"(?:The above exception was the direct cause|During handling of the above exception)|$"
-
+# Between the tracebacks of a chain, with empty lines around.
+_BETWEEN: Final = ("The above exception was the direct cause", "During handling of the above exception")
 
 # One that stands without its header. The file's name may be all that is secret in it.
-_FRAME: Final = r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*)?\n?'
+_FRAME: Final = (
+    r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*+)?\n?'
+)
 
 
-#: Elements that nobody takes for a placeholder.
+#: Elements that nobody takes for a placeholder, and those that stand inside a line.
 _ELEMENT: Final = (
     "html|head|body|div|span|p|br|hr|b|i|u|em|strong|a|ul|ol|li|dl|dt|dd|h[1-6]|table|tbody|thead|tr|td|th|pre|img"
     "|script|style|meta|iframe|svg|center|font|nav|footer|noscript|blockquote|tt|sup|sub|button|small"
 )
+_INLINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "sup", "tt", "u"))
 
 
 def _without_markup(text: str) -> str:
@@ -300,41 +302,31 @@ def _without_markup(text: str) -> str:
     closed = {name.lower() for name in pattern(_CLOSING).findall(text)}
     if "<" in text:
         text = pattern(_TAG).sub(lambda tag: _unless_markup(tag, closed), text)
-    return text.strip()
+    return pattern(_SPACES).sub(" ", text).strip()
 
 
 def _unless_markup(tag: re.Match[str], closed: set[str]) -> str:
-    # What is markup becomes a space, what is prose stays.
+    # What is markup becomes a space, or nothing where it stood inside a line; what is prose stays.
     name = tag[1]
     if name is None:  # a comment, a declaration or a processing instruction
         return " "
     lower = name.lower()
+    gap = "" if lower in _INLINE else " "
     if tag[0].startswith("</") or lower in closed or tag[0].endswith("/>") or "=" in tag[0]:
-        return " "
+        return gap
     glued = len(name) == 1 and tag.start() > 0 and tag.string[tag.start() - 1].isalnum()
     rest = tag[0][1 + len(name) :].strip("> ")
-    return tag[0] if glued or rest or not pattern(_ELEMENT).fullmatch(lower) else " "
+    return tag[0] if glued or rest or not pattern(_ELEMENT).fullmatch(lower) else gap
 
 
+_SPACES: Final = r"[ \t]{2,}"
 _MARKUP: Final = r"<[A-Za-z!?/]"
-
-
 _DOCUMENT: Final = r"(?i)<!doctype html|<html\b|<head\b|<body\b"
-
-
 _DOCUMENT_END: Final = r"(?i)</html\s{0,8}>"
-
-
 _TITLE: Final = r"(?i)<title[^<>]{0,200}>([^<]{0,500})"
-
-
 # To the end of the text if nothing closes it.
 _HIDDEN_CONTENT: Final = r"(?is)<(script|style)\b(?:(?!</\1).)*+(?:</\1\s{0,8}>?)?|<!--(?:(?!-->).)*+(?:-->)?"
-
-
 _CLOSING: Final = r"</([A-Za-z][\w:.-]{0,60})"
-
-
 _TAG: Final = r"<[?!][^<>]{0,500}>?|</?([A-Za-z][\w:.-]{0,60})(?:[\s/][^<>]{0,2000})?(?:>|\Z)"
 
 

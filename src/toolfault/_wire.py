@@ -237,13 +237,14 @@ def member(obj: Any, *names: str) -> Any:
     """
     Return the first of these members or attributes that an object has a value for. Never raises.
     """
-    try:
-        if is_mapping(obj):
-            got = obj.get
-            return next((value for name in names if (value := got(name)) is not None), None)
-        return next((value for name in names if (value := getattr(obj, name, None)) is not None), None)
-    except Exception:  # noqa: BLE001 -- a property of a stranger's object may raise anything
-        return None
+    for name in names:
+        try:
+            value: Any = obj.get(name) if is_mapping(obj) else getattr(obj, name, None)
+        except Exception:  # noqa: BLE001, S112 -- a property of a stranger's object may raise anything
+            continue
+        if value is not None:
+            return value
+    return None
 
 
 def as_mapping(value: Any) -> Mapping[Any, Any]:

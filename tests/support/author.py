@@ -96,3 +96,7 @@ def asserts():
 
 def grouped(*members):
     raise ExceptionGroup("several", list(members))
+
+
+def bad_shape():
+    raise TypeError("bad shape")

@@ -51,7 +51,7 @@ def source(cases: list[dict[str, Any]], hx: str) -> str:
             continue
         tool = case.get("tool", {})
         # A schema by hand stands in for the one that the SDK makes of an annotation.
-        body = textwrap.indent(case.get("raise") or case["return"], "        ")
+        body = textwrap.indent(case.get("raise") or case.get("return") or "return", "        ")
         parts.append(
             f"@server.tool(structured_output=False, annotations=ToolAnnotations.model_validate({tool.get('annotations', {})!r}))\n"
             f"async def {tool_name(case)}({case.get('signature', '')}):\n"

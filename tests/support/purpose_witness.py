@@ -77,8 +77,10 @@ def failures():
 @functools.cache
 def statements(filename):
     """
-    Return the places of the raise statements in a file that name what they raise.
+    Return the places of the raise statements in a file that name what they raise; None where there is no file.
     """
+    if not Path(filename).is_file():
+        return None
     return {
         (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
         for node in ast.walk(ast.parse(Path(filename).read_bytes()))
@@ -94,12 +96,13 @@ def heard():
     for exc in failures():
         tb = _purpose._innermost(exc.__traceback__)
         code = tb.tb_frame.f_code
-        if isinstance(exc, _purpose.BUGS) or not Path(code.co_filename).is_file():
+        known = statements(code.co_filename)
+        if isinstance(exc, _purpose.BUGS) or known is None:
             continue  # decided by the class; made by C, or frozen
         if isinstance(exc, TypeError) and "TypeError" not in code.co_names:
             continue  # the interpreter's own word at a raise
         position = list(code.co_positions())[tb.tb_lasti // 2]
-        stated = position in statements(code.co_filename)
+        stated = position in known
         places[stated].add((code.co_filename, position))
         purpose = purpose_of(exc, home)
         if stated != purpose.deliberate:

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
-
-T = TypeVar("T")
 
 #: How messages end: what to do.
 LATER: Final = "Try again later."
@@ -23,13 +21,12 @@ _MAX_LINKS: Final = 8
 _MAX_NAME: Final = 80
 
 
-def attr(obj: object, name: str, kind: type[T]) -> T | None:
+def attr(obj: object, name: str) -> Any:
     """
-    Return an attribute if it is there and of this kind.
+    Return an attribute, whatever it is; None if there is none, or it can't be read.
     """
     try:
-        value = getattr(obj, name)
-        return value if isinstance(value, kind) else None
+        return getattr(obj, name, None)
     except Exception:  # noqa: BLE001 -- a property of a half-built exception may raise anything
         return None
 
@@ -38,26 +35,30 @@ def whole(obj: object, name: str) -> int | None:
     """
     Return an attribute if it is an int, and no bool.
     """
-    value = attr(obj, name, int)
-    # Past anything that a subclass does to its arithmetic or its text.
-    return None if value is None or isinstance(value, bool) else int.__add__(value, 0)
+    value = attr(obj, name)
+    # By the real class, and past anything that a subclass does to its arithmetic.
+    return int.__index__(value) if issubclass(type(value), int) and value is not True and value is not False else None
 
 
 def words(obj: object, name: str) -> str | None:
     """
     Return an attribute if it is a text.
     """
-    value = attr(obj, name, str)
-    return None if value is None else str.__str__(value)
+    value = attr(obj, name)
+    return str.__str__(value) if issubclass(type(value), str) else None
 
 
 def first_argument(exc: BaseException) -> str:
     """
     Return an exception's first argument if it is a text, else nothing.
     """
-    args: tuple[Any, ...] = cast("Any", BaseException.__dict__["args"]).__get__(exc) or ()
-    first = args[0] if args else ""
-    return str.__str__(first) if isinstance(first, str) else ""
+    args: tuple[object, ...] = _args(exc) or ()
+    first: Any = args[0] if args else ""
+    return str.__str__(first) if issubclass(type(first), str) else ""
+
+
+# Past anything that a class puts over it.
+_args: Final[Any] = BaseException.__dict__["args"].__get__
 
 
 def short(text: str | None, limit: int = _MAX_NAME) -> str:
@@ -92,5 +93,5 @@ def _below(exc: BaseException) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         if isinstance(link, BaseExceptionGroup):
-            pending += link.exceptions[:_MAX_LINKS]
+            pending += cast("tuple[BaseException, ...]", link.exceptions)[:_MAX_LINKS]  # pyright: ignore[reportUnknownMemberType] -- a group of anything
         pending += [other for other in (link.__cause__, link.__context__) if other is not None]

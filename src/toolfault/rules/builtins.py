@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Family, Rule, Verdict
@@ -169,9 +169,7 @@ def _without_errno(exc: BaseException, text: str) -> Verdict:
         return Verdict(code=McpErrorCode.INTERNAL, family="file" if about_file else "other")
     if message is not None:
         message = f"{row.sentence}. {row.advice}"
-    return Verdict(
-        code=row.code, category=row.category, retryable=row.retryable, message=message, family=row.family
-    )
+    return Verdict(code=row.code, category=row.category, retryable=row.retryable, message=message, family=row.family)
 
 
 def _refused(name: str, number: int, paths: tuple[str, ...]) -> Verdict:
@@ -189,20 +187,22 @@ def _refused(name: str, number: int, paths: tuple[str, ...]) -> Verdict:
 
 
 def _paths(exc: BaseException) -> tuple[str, ...]:
-    found: list[str] = []
-    for name in ("filename", "filename2"):
-        value = attr(exc, name, object)
-        if isinstance(value, str | bytes | os.PathLike):
-            try:
-                found.append(os.fsdecode(value))
-            except Exception:  # noqa: BLE001 -- __fspath__ is the user's
-                continue
-    return tuple(found)
+    return tuple(path for name in ("filename", "filename2") if (path := _path(attr(exc, name))))
+
+
+def _path(value: Any) -> str:
+    """
+    Return a file name as text; empty for a file descriptor, and for what is none.
+    """
+    try:
+        return "" if isinstance(value, int) else os.fsdecode(value)
+    except Exception:  # noqa: BLE001 -- a path-like object may raise anything
+        return ""
 
 
 def _last_component(path: str) -> str:
     # As much of a path as the redactor leaves of one that the caller does not know.
-    name = short(os.path.basename(path.rstrip("/")))
+    name = short(path.replace("\\", "/").rstrip("/").rpartition("/")[2])
     return f": {name!r}" if name else ""
 
 
@@ -210,10 +210,7 @@ def _exit(exc: BaseException) -> Verdict:
     code = whole(exc, "code")
     why = words(exc, "code")
     text = "The tool tried to end the server process"
-    if why:
-        message = f"{text}: {why}"
-    else:
-        message = f"{text} (exit code {0 if code is None else code})."
+    message = f"{text}: {why}" if why else f"{text} (exit code {0 if code is None else code})."
     return Verdict(code=McpErrorCode.TOOL_PANICKED, message=message, family="bug")
 
 

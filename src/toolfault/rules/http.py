@@ -79,7 +79,11 @@ _POLICY: Final = Row(
 )
 _LIMIT: Final = Row(McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, True, "{peer}'s rate limit is reached ({http})", LATER)
 _USED_UP: Final = Row(
-    McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer}'s quota is used up ({http})", "More has to be bought or granted."
+    McpErrorCode.QUOTA_EXCEEDED,
+    _PERMANENT,
+    False,
+    "{peer}'s quota is used up ({http})",
+    "More has to be bought or granted.",
 )
 _DEADLINE: Final = _late("{peer} did not answer in time, and whether the request was carried out is unknown ({http})")
 
@@ -106,7 +110,11 @@ STATUS: Final[dict[int, Row]] = {
     405: _METHOD,
     406: _METHOD,
     407: Row(
-        McpErrorCode.NETWORK_BLOCKED, _PERMANENT, False, "A proxy wants credentials for the connection ({http})", OPERATOR
+        McpErrorCode.NETWORK_BLOCKED,
+        _PERMANENT,
+        False,
+        "A proxy wants credentials for the connection ({http})",
+        OPERATOR,
     ),
     408: _late("{peer} gave up waiting for the request, and did not carry it out ({http})"),
     409: _callers(
@@ -143,7 +151,9 @@ STATUS: Final[dict[int, Row]] = {
     504: _DEADLINE,
     505: _METHOD,
     506: _UNABLE,
-    507: Row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer} has no room left ({http})", "Room has to be made first."),
+    507: Row(
+        McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer} has no room left ({http})", "Room has to be made first."
+    ),
     508: _UNABLE,
     510: _UNABLE,
     511: Row(
@@ -185,7 +195,9 @@ _INTERMEDIARY: Final = frozenset({403, 502, 503, 504})
 _proxy_error = re.compile(r"[;,]\s{0,8}error\s{0,8}=\s{0,8}([a-z_]{1,64})").search
 
 #: Bodies of a 429 that say that money, not time, is missing; and those that say that it takes long.
-_money = re.compile(r"insufficient[_ ](?:quota|balance|credits?|funds)|\bbilling\b|\bpayment\b|exceeded your current quota").search
+_money = re.compile(
+    r"insufficient[_ ](?:quota|balance|credits?|funds)|\bbilling\b|\bpayment\b|exceeded your current quota"
+).search
 _period = re.compile(r"\b(?:daily|monthly|per[_ ]day|per[_ ]month)\b").search
 _rate = re.compile(r"\b(?:rate[_ -]?limit|secondary rate|too many requests|throttl)", re.IGNORECASE).search
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Family, Rule, Verdict
@@ -61,7 +61,7 @@ def _url(holder: object) -> str | None:
     Return the URL of an exception's request, or of an answer.
     """
     try:
-        url: Any = attr(attr(holder, "request", object), "url", object) or attr(holder, "url", object)
+        url = attr(attr(holder, "request"), "url") or attr(holder, "url")
         return None if url is None else str(url)
     except Exception:  # noqa: BLE001 -- the request is another library's object
         return None
@@ -73,17 +73,19 @@ def _about(exc: BaseException, verdict: Verdict) -> Verdict:
 
 
 def _status(exc: BaseException) -> Verdict:
-    response = attr(exc, "response", object)
+    response = attr(exc, "response")
     status = whole(response, "status_code")
     if status is None:
         return _final("The upstream API gave an answer without a status", "http")
     # One that was not read, and may be a stream without end, has no content yet.
-    content = attr(response, "content", bytes) or b""
+    content = attr(response, "content")
     return verdict_for(
         status,
-        headers=attr(response, "headers", object),  # type: ignore[arg-type] -- any object with items()
+        headers=attr(response, "headers"),
         url=_url(exc) or _url(response),
-        body=content[:_BODY].decode("utf-8", "replace"),
+        body=bytes.__getitem__(content, slice(_BODY)).decode("utf-8", "replace")
+        if issubclass(type(content), bytes)
+        else None,
     )
 
 
@@ -111,7 +113,9 @@ def _bad_url(exc: BaseException) -> Verdict:
     return _about(exc, _BAD_URL)
 
 
-_CUT_OFF: Final = _outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
+_CUT_OFF: Final = _outage(
+    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+)
 _STREAM: Final = _bug("The tool used a request or an answer in a state that does not allow it")
 
 #: What httpcore has as well.

@@ -19,13 +19,23 @@ _SCHEMA: Final = Verdict(
 )
 
 RULES: Final[dict[str, Rule]] = {
-    "jsonschema.exceptions.ValidationError": misfit,
+    "jsonschema.exceptions._Error": misfit,
     "jsonschema.exceptions.SchemaError": _SCHEMA,
-    "jsonschema.exceptions._RefResolutionError": _SCHEMA,
-    "jsonschema.exceptions._WrappedReferencingError": _SCHEMA,
-    "jsonschema.exceptions.FormatError": _SCHEMA,
-    "jsonschema.exceptions.UndefinedTypeCheck": _SCHEMA,
-    "jsonschema.exceptions.UnknownType": _SCHEMA,
+    "jsonschema.exceptions.ValidationError": misfit,
+    **{
+        f"{module}.{name}": _SCHEMA
+        for module, names in {
+            "jsonschema.exceptions": ("_RefResolutionError", "FormatError", "UndefinedTypeCheck", "UnknownType"),
+            "referencing.exceptions": (
+                "CannotDetermineSpecification",
+                "NoInternalID",
+                "NoSuchResource",
+                "Unresolvable",
+                "Unretrievable",
+            ),
+        }.items()
+        for name in names
+    },
 }
 
 IGNORED: Final = frozenset[str]()

@@ -70,7 +70,8 @@ _BY_CODE: Final[dict[int, Verdict]] = {
 _timed_out = re.compile(r"\btim(?:ed|e)[ -]?out\b", re.IGNORECASE).search
 _closed = re.compile(r"\bconnection (?:was )?(?:closed|lost)\b|\bclosed connection\b", re.IGNORECASE).search
 _no_tool = re.compile(
-    r"\b(?:unknown tool|no such tool|tool not found)\b|\btool[:\s]{1,3}\S{1,128} (?:is |was )?(?:not found|unknown|does not exist)",
+    r"\b(?:unknown tool|no such tool|tool not found)\b"
+    r"|\btool[:\s]{1,3}\S{1,128} (?:is |was )?(?:not found|unknown|does not exist)",
     re.IGNORECASE,
 ).search
 
@@ -82,7 +83,7 @@ def _answer(exc: BaseException) -> Verdict:
     """
     Judge by the JSON-RPC code, and by the words where SDKs share a code for several things.
     """
-    error = attr(exc, "error", object)
+    error = attr(exc, "error")
     code, text = whole(error, "code"), words(error, "message")
     if code is None or text is None:
         # Made with the wrong arguments: the text alone is left.

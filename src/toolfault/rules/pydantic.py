@@ -2,7 +2,7 @@
 pydantic, and what is said of values that do not fit a schema, by pydantic or by jsonschema.
 
 Rule 1: a value of the caller's never becomes part of a text; the schema's own values do.
-Rule 2: in the body of a tool such an error is the server's problem; before it, the caller's. The phase is not known here.
+Rule 2: in the body of a tool such an error is the server's problem, before it the caller's; here nobody knows which.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._text import safe_str
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import NO_USE, attr
+from toolfault.rules._parts import NO_USE
 
 
 #: How many violations are looked at, and how many an error's message names.
@@ -64,7 +64,9 @@ _BETTER: Final[dict[str, str]] = {
 
 _should = re.compile(r"^(?:[A-Z][\w-]{0,32} ){1,3}should ").sub
 _author = re.compile(r"^(?:Value error|Assertion failed), ").sub
-_quoted = re.compile(r"'((?:[^'\\]|\\.){0,200})'|(?<![\w.'])(-?[0-9]{1,18}(?:\.[0-9]{1,18})?|True|False|None)(?![\w.'])").findall
+_quoted = re.compile(
+    r"'((?:[^'\\]|\\.){0,200})'|(?<![\w.'])(-?[0-9]{1,18}(?:\.[0-9]{1,18})?|True|False|None)(?![\w.'])"
+).findall
 
 
 # ---- what was violated
@@ -106,33 +108,43 @@ def arguments_message(found: Iterable[Mapping[str, Any]], tool: str) -> str:
         tool: The tool's name.
     """
     items = list(found)
-    shown = "; ".join(_clause(item) for item in items[:_NAMED])
-    more = f"; and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
-    many = f"{len(items)} arguments of {tool!r} were" if len(items) != 1 else f"1 argument of {tool!r} was"
-    return f"{many} refused: {shown}{more}."
+    count = len({_root(item) for item in items})
+    were = f"{count} arguments of {tool!r} were" if count != 1 else f"1 argument of {tool!r} was"
+    return f"{were} refused: {_listed(items)}."
 
 
 def misfit(exc: BaseException) -> Verdict:
     """
     Judge a validation error in the body of a tool: what it got, or made, is not what it expects.
     """
-    items = violations(exc)
-    if not items:
-        return Verdict(code=McpErrorCode.INTERNAL, message=f"{_MISFIT}. {NO_USE}", family="data")
-    shown = "; ".join(_clause(item) for item in items[:_NAMED])
+    # What an author's validator says may quote the value, and nobody wrote it for the caller of this tool.
+    items = [item if _is_ours(item["message"]) else {**item, "message": "is not valid"} for item in violations(exc)]
+    what = "Data that the tool received or made does not have the form that it expects"
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        message=f"{what}{f' ({_listed(items)})' if items else ''}. {NO_USE}",
+        family="data",
+    )
+
+
+def _listed(items: list[Any]) -> str:
     more = f"; and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{_MISFIT}: {shown}{more}. {NO_USE}", family="data")
+    return "; ".join(_clause(item) for item in items[:_NAMED]) + more
 
 
-_MISFIT: Final = "Data in the tool does not have the form that the tool expects"
+def _root(item: Mapping[str, Any]) -> str:
+    return str(item.get("field") or "").partition("[")[0].partition(".")[0]
+
+
+def _is_ours(message: str) -> bool:
+    return message.startswith(("must ", "is ", "has ", "can't ", "does "))
 
 
 def _clause(item: Mapping[str, Any]) -> str:
     field, message = item.get("field") or "", str(item.get("message") or "is not valid").rstrip(".")
     if not field:
         return message
-    fits = message.startswith(("must ", "is ", "has ", "can't "))
-    return f"`{field}` {message}" if fits else f"`{field}`: {message}"
+    return f"`{field}` {message}" if _is_ours(message) else f"`{field}`: {message}"
 
 
 def _public(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,17 +174,17 @@ def _of_pydantic(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
         errors = exc.errors()  # version 1 takes no options, and tells no input
     for error in errors:
         kind = safe_str(error.get("type", ""))[:_MAX_FIELD]
-        context = error.get("ctx")
+        context: dict[str, Any] = error.get("ctx") or {}
         item: dict[str, Any] = {
             "field": _path(error.get("loc", ())),
             "rule": kind,
-            "message": _message(kind, safe_str(error.get("msg", "")), context if isinstance(context, dict) else {}),
+            "message": _message(kind, safe_str(error.get("msg", "")), context),
         }
-        allowed = _allowed(kind, context if isinstance(context, dict) else {})
+        allowed = _allowed(kind, context)
         if allowed:
             item["allowed"] = allowed
         if values:
-            item["value"] = _given(kind, error, context if isinstance(context, dict) else {})
+            item["value"] = _given(kind, error, context)
         yield item
 
 
@@ -195,16 +207,26 @@ def _is_bare_assert(context: Mapping[str, Any]) -> bool:
 
 
 def _allowed(kind: str, context: Mapping[str, Any]) -> list[Any]:
-    text = context.get({"enum": "expected", "literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(kind, ""))
+    text = context.get(
+        {"enum": "expected", "literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(kind, "")
+    )
     if not isinstance(text, str):
         return []
-    constants = {"True": True, "False": False, "None": None}
-    return [
-        constants[other] if other in constants else other if not other else float(other) if "." in other else int(other)
-        if not quoted
-        else quoted
-        for quoted, other in _quoted(text)[:_MAX_ALLOWED]
-    ]
+    return [_literal(quoted, other) for quoted, other in _quoted(text)[:_MAX_ALLOWED]]
+
+
+def _literal(quoted: str, other: str) -> object:
+    """
+    Return a value that pydantic wrote, in quotes or without.
+    """
+    if not other:
+        return quoted.replace("\\'", "'")
+    if other in _CONSTANTS:
+        return _CONSTANTS[other]
+    return float(other) if "." in other else int(other)
+
+
+_CONSTANTS: Final = {"True": True, "False": False, "None": None}
 
 
 def _given(kind: str, error: Mapping[str, Any], context: Mapping[str, Any]) -> object:
@@ -248,30 +270,27 @@ _DEMANDS: Final[dict[str, str]] = {
 
 
 def _of_jsonschema(exc: Any, *, values: bool) -> dict[str, Any]:
-    keyword, demand = safe_str(exc.validator), exc.validator_value
+    keyword, demand, given = safe_str(exc.validator), exc.validator_value, exc.instance
     path = list(exc.absolute_path)
     item: dict[str, Any] = {"field": _path(path), "rule": keyword, "message": "does not fit its schema"}
     if keyword in _DEMANDS:
         item["message"] = _DEMANDS[keyword].format(_written(demand))[:_MAX_TEXT]
-    elif keyword == "enum" and isinstance(demand, list):
+    elif keyword == "enum":
         item["allowed"] = [value for value in demand[:_MAX_ALLOWED] if isinstance(value, str | int | float | None)]
         item["message"] = f"must be one of {', '.join(map(repr, item['allowed']))}"[:_MAX_TEXT]
-    elif keyword == "required" and isinstance(exc.instance, dict):
-        missing = [name for name in cast("list[Any]", demand) if name not in exc.instance]
+    elif keyword == "required":
+        missing = [name for name in demand if name not in given]
         item |= {"field": _path([*path, *missing[:1]]), "message": "is missing"}
-    elif keyword == "additionalProperties" and isinstance(exc.instance, dict):
-        known = attr(exc, "schema", dict) or {}
-        extra = [name for name in exc.instance if name not in known.get("properties", {})]
+    elif keyword == "additionalProperties" and demand is False:
+        extra = [name for name in given if name not in exc.schema.get("properties", {})]
         item |= {"field": _path([*path, *extra[:1]]), "message": "is not known"}
     if values:
-        item["value"] = exc.instance
+        item["value"] = given
     return item
 
 
-def _written(demand: object) -> str:
-    if isinstance(demand, list):
-        return " or ".join(safe_str(part) for part in demand[:8])
-    return safe_str(demand)
+def _written(demand: Any) -> str:
+    return " or ".join(map(safe_str, demand[:8])) if issubclass(type(demand), list) else safe_str(demand)
 
 
 # ---- the table

@@ -52,9 +52,7 @@ _BY_CODE: Final[dict[str, _Row]] = {
     "PROTOCOL": _busy("The database could not be locked in time"),
     "SCHEMA": _busy("The database's schema was just changed"),
     "NOMEM": _busy("The database ran out of memory"),
-    "INTERRUPT": _Row(
-        McpErrorCode.TOOL_TIMEOUT, McpErrorCategory.TRANSIENT, True, "The query was interrupted", LATER
-    ),
+    "INTERRUPT": _Row(McpErrorCode.TOOL_TIMEOUT, McpErrorCategory.TRANSIENT, True, "The query was interrupted", LATER),
     "CONSTRAINT": _CONSTRAINT,
     "MISMATCH": _refused("The database refused a value of the wrong type"),
     "TOOBIG": _refused("A value is too big for the database", "Send less."),
@@ -77,7 +75,9 @@ _BY_CODE: Final[dict[str, _Row]] = {
 
 _primary = re.compile(r"SQLITE_([A-Z]{1,32})").match
 _missing = re.compile(r"no such (table|column|function|index|view|trigger|module): ([A-Za-z_][\w.]{0,63})").fullmatch
-_constraint = re.compile(r"([A-Z][A-Z ]{1,20}) constraint failed(?:: ([A-Za-z_][\w.]{0,63}(?:, [A-Za-z_][\w.]{0,63}){0,7}))?").match
+_constraint = re.compile(
+    r"([A-Z][A-Z ]{1,20}) constraint failed(?:: ([A-Za-z_][\w.]{0,63}(?:, [A-Za-z_][\w.]{0,63}){0,7}))?"
+).match
 
 #: Constraints whose text names columns; others' may hold an expression.
 _NAMING_COLUMNS: Final = frozenset({"UNIQUE", "NOT NULL"})

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._names import qualified_name
 from toolfault._verdict import Family, Rule, Verdict
 from toolfault.rules._parts import (
     LATER,
@@ -21,7 +22,6 @@ from toolfault.rules._parts import (
     attr,
     below,
     first_argument,
-    seconds,
     short,
     whole,
     words,
@@ -75,9 +75,9 @@ def _json(exc: BaseException) -> Verdict:
 
 
 def _xml(exc: BaseException) -> Verdict:
-    position = attr(exc, "position", tuple)
-    line = position[0] if position else whole(exc, "lineno")
-    where = f" (line {line})" if isinstance(line, int) else ""
+    position = attr(exc, "position")
+    line = position[0] if issubclass(type(position), tuple) and position else whole(exc, "lineno")
+    where = f" (line {line})" if type(line) is int else ""
     return _unreadable(f"valid XML{where}")
 
 
@@ -145,8 +145,8 @@ def _exit_status(exc: BaseException) -> Verdict:
 
 
 def _expired(exc: BaseException) -> Verdict:
-    limit = attr(exc, "timeout", object)
-    known = isinstance(limit, int | float) and not isinstance(limit, bool) and 0 < limit < 10**9
+    limit = attr(exc, "timeout")
+    known = type(limit) in {int, float} and 0 < limit < 10**9
     within = f" within {limit:g} seconds" if known else " in time"
     return _late(f"A program that the tool runs did not finish{within}")
 
@@ -245,7 +245,9 @@ def proxy_refused(text: str, pattern: Any = _tunnel) -> Verdict | None:
 
 def network_error(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on the nearest OSError at or below an exception, for the wrappers that hide one; None: there is none.
+    Return the verdict on the nearest OSError at or below an exception; None: there is none.
+
+    For the wrappers that hide the reason why nothing could be sent.
     """
     for link in below(exc):
         if not isinstance(link, OSError):
@@ -267,7 +269,7 @@ def network_error(exc: BaseException) -> Verdict | None:
 
 def _stdlib_verdict(exc: BaseException) -> Verdict | None:
     for cls in type(exc).__mro__:
-        rule = _NETWORK.get(f"{cls.__module__}.{cls.__qualname__}")
+        rule = _NETWORK.get(qualified_name(cls))
         if rule is not None:
             return rule if isinstance(rule, Verdict) else rule(exc)
     return os_error(exc) if whole(exc, "errno") is not None or isinstance(exc, ConnectionError | TimeoutError) else None
@@ -277,18 +279,20 @@ def _url_status(exc: BaseException) -> Verdict:
     status = whole(exc, "code")
     if status is None:
         return _final("The upstream API gave an answer without a status", "http")
-    return verdict_for(status, headers=attr(exc, "headers", object), url=words(exc, "url"))  # type: ignore[arg-type] -- any object with items()
+    return verdict_for(status, headers=attr(exc, "headers"), url=words(exc, "url"))
 
 
 def _url(exc: BaseException) -> Verdict:
-    reason = attr(exc, "reason", object)
-    if isinstance(reason, BaseException) and reason is not exc:
+    reason = attr(exc, "reason")
+    if issubclass(type(reason), BaseException) and reason is not exc:
         return network_error(reason) or _outage("The upstream API could not be reached")
-    text = reason if isinstance(reason, str) else ""
+    text = words(exc, "reason") or ""
     if (refused := proxy_refused(text)) is not None:
         return refused
     if text.startswith(("unknown url type", "no host given", "unknown ")):
-        return _final("The tool was given, or made, a URL that can't be used", "network", "Check the URL if it was given.")
+        return _final(
+            "The tool was given, or made, a URL that can't be used", "network", "Check the URL if it was given."
+        )
     return _outage("The upstream API could not be reached")
 
 
@@ -296,7 +300,7 @@ def _xmlrpc_status(exc: BaseException) -> Verdict:
     status = whole(exc, "errcode")
     if status is None:
         return _final("The upstream API gave an answer without a status", "http")
-    return verdict_for(status, headers=attr(exc, "headers", object), url=words(exc, "url"))  # type: ignore[arg-type] -- any object with items()
+    return verdict_for(status, headers=attr(exc, "headers"), url=words(exc, "url"))
 
 
 _NONSENSE: Final = _outage("The upstream API gave an answer that is not HTTP")
@@ -425,8 +429,10 @@ IGNORED: Final = frozenset(
         "doctest.UnexpectedException",
         "inspect.ClassFoundException",
         "inspect.EndOfBlock",
+        "multiprocessing.pool.RemoteTraceback",
         "pickle._Stop",
         "py_compile.PyCompileError",
+        "runpy._Error",
         "shutil._GiveupOnFastCopy",
         "socket._GiveupOnSendfile",
         "tokenize.StopTokenizing",

@@ -24,14 +24,14 @@ def _gave_up(exc: BaseException) -> Verdict:
 
 
 def _of_last_attempt(exc: BaseException) -> BaseException | None:
-    last: Any = attr(exc, "last_attempt", object)
+    last: Any = attr(exc, "last_attempt")
     try:
         # tenacity's is a future: without the timeout one that is not done would wait forever.
         found = last.exception(timeout=0)
     except Exception:  # noqa: BLE001 -- no future, not done, or cancelled
         # retrying's holds (kind, exception, traceback).
-        value = attr(last, "value", tuple)
-        found = value[1] if value is not None and len(value) > 1 else None
+        value = attr(last, "value")
+        found = value[1] if issubclass(type(value), tuple) and len(value) > 1 else None
     return found if isinstance(found, BaseException) and found is not exc else None
 
 

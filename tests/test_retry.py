@@ -1,0 +1,482 @@
+"""
+Trying again: a table of what happens, and what holds for all. No test sleeps; clock, waits and chance are made up.
+"""
+
+import asyncio
+import contextlib
+import threading
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import MCPError
+from mcp.types import CallToolResult, Tool, ToolAnnotations
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._retry import Attempt, Budget, Retry
+from toolfault._wire import to_result
+from toolfault.errors import ToolFault
+
+
+DONE = {"content": [{"type": "text", "text": "done"}]}
+SAFE = {"readOnlyHint": True}
+
+
+def fails(code="internal", *, retryable=True, after=None, outcome=None):
+    return to_result(ToolFault(code, "no", retryable=retryable, retry_after_seconds=after, outcome=outcome))
+
+
+BUSY = fails()
+LATE = MCPError(-32001, "Request timed out")
+
+
+class World:
+    """
+    Makes attempts come out as told, and time pass as slept.
+    """
+
+    def __init__(self, outcomes=(), chance=0.5, lasting=0.0):
+        self.outcomes = list(outcomes)
+        self.chance = chance
+        self.lasting = lasting
+        self.now = 1000.0
+        self.calls = []
+        self.waits = []
+        self.made = []
+
+    def retry(self, **options):
+        return Retry(
+            sleep=self.sleep,
+            sleep_sync=self.sleep_sync,
+            clock=lambda: self.now,
+            random=lambda: self.chance,
+            on_attempt=[self.made.append],
+            **options,
+        )
+
+    def sleep_sync(self, seconds):
+        self.waits.append(seconds)
+        self.now += seconds
+
+    async def sleep(self, seconds):
+        self.sleep_sync(seconds)
+
+    def attempt_sync(self, number):
+        self.calls.append(number)
+        self.now += self.lasting
+        outcome = self.outcomes[min(number, len(self.outcomes)) - 1]
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    async def attempt(self, number):
+        return self.attempt_sync(number)
+
+    def run(self, how, retry, **options):
+        if how == "sync":
+            return retry.call_sync(self.attempt_sync, **options)
+        return anyio.run(lambda: retry.call(self.attempt, **options), backend=how)
+
+
+HOW = pytest.mark.parametrize("how", ["asyncio", "trio", "sync"])
+
+
+@HOW
+@pytest.mark.parametrize(
+    ("outcomes", "options", "waits", "stopped"),
+    [
+        pytest.param([DONE], {}, [], "success", id="works at once"),
+        pytest.param([BUSY, DONE], {"tool": SAFE}, [0.25], "success", id="works the second time"),
+        pytest.param([BUSY, BUSY, DONE], {"tool": SAFE}, [0.25, 0.5], "success", id="works the third time"),
+        pytest.param([BUSY], {"tool": SAFE}, [0.25, 0.5], "attempts", id="never works"),
+        pytest.param([BUSY, fails(retryable=False)], {"tool": SAFE}, [0.25], "not_retryable", id="turns final"),
+        pytest.param([BUSY], {}, [], "not_safe", id="nothing is known of the tool"),
+        pytest.param([BUSY], {"tool": {"idempotentHint": True}}, [0.25, 0.5], "attempts", id="idempotent"),
+        pytest.param([BUSY], {"tool": {"idempotent_hint": True}}, [0.25, 0.5], "attempts", id="in snake case"),
+        pytest.param([BUSY], {"tool": {"annotations": SAFE}}, [0.25, 0.5], "attempts", id="the whole tool as a dict"),
+        pytest.param([BUSY], {"tool": ToolAnnotations(read_only_hint=True)}, [0.25, 0.5], "attempts", id="a model"),
+        pytest.param(
+            [BUSY],
+            {"tool": Tool(name="t", input_schema={}, annotations=ToolAnnotations(idempotent_hint=True))},
+            [0.25, 0.5],
+            "attempts",
+            id="the whole tool as a model",
+        ),
+        pytest.param(
+            [BUSY], {"tool": Tool(name="t", input_schema={})}, [], "not_safe", id="a tool without annotations"
+        ),
+        pytest.param([BUSY], {"tool": {"readOnlyHint": False}}, [], "not_safe", id="it writes"),
+        pytest.param([BUSY], {"tool": {"readOnlyHint": "yes"}}, [], "not_safe", id="a hint that is none"),
+        pytest.param(
+            [BUSY], {"tool": {"destructiveHint": False}}, [], "not_safe", id="not destructive is not idempotent"
+        ),
+        pytest.param([BUSY], {"idempotent": True}, [0.25, 0.5], "attempts", id="the caller's word"),
+        pytest.param([BUSY], {"tool": SAFE, "idempotent": False}, [], "not_safe", id="the caller forbids it"),
+        pytest.param(
+            [fails(outcome="not_executed"), DONE],
+            {},
+            [0.25],
+            "success",
+            id="it did not happen, so it can't happen twice",
+        ),
+        pytest.param([fails(outcome="unknown")], {}, [], "not_safe", id="it may have happened"),
+        pytest.param([fails(outcome="executed")], {}, [], "not_safe", id="it happened"),
+        pytest.param(
+            [fails(outcome="not_executed")], {"idempotent": False}, [], "not_safe", id="forbidden whatever the proof"
+        ),
+        pytest.param(
+            [fails("quota_exceeded"), DONE], {"tool": SAFE}, [0.5], "success", id="a limit begins at one second"
+        ),
+        pytest.param(
+            [fails(after=7), DONE], {"tool": SAFE}, [7.25], "success", id="the server's delay, and jitter on top"
+        ),
+        pytest.param([fails(after=0), DONE], {"tool": SAFE}, [0.25], "success", id="now still has jitter"),
+        pytest.param([fails(after=100), DONE], {"tool": SAFE}, [100.25], "success", id="a long delay"),
+        pytest.param([fails(after=121)], {"tool": SAFE}, [], "hint", id="too long a delay"),
+        pytest.param([fails(after=120)], {"tool": SAFE}, [], "deadline", id="it would end after the deadline"),
+        pytest.param([fails(after=70)], {"tool": SAFE}, [70.25], "deadline", id="the second would"),
+        pytest.param([LATE, DONE], {"tool": SAFE}, [0.25], "success", id="a timeout of a read"),
+        pytest.param([LATE], {}, [], "not_safe", id="a timeout of anything else"),
+        pytest.param([MCPError(-32000, "Connection closed")], {}, [], "not_safe", id="a broken pipe"),
+        pytest.param([ConnectionRefusedError(111, "refused"), DONE], {}, [0.25], "success", id="nothing was sent"),
+        pytest.param([ToolFault("tool_timeout", "late"), DONE], {"tool": SAFE}, [0.25], "success", id="a raised fault"),
+        pytest.param([ValueError("odd")], {"tool": SAFE}, [], "not_retryable", id="the client's own mistake"),
+        pytest.param([{"resultType": "input_required"}], {"tool": SAFE}, [], "success", id="a person is asked"),
+        pytest.param(
+            [CallToolResult(content=[], is_error=True), DONE], {"tool": SAFE}, [], "not_retryable", id="without a word"
+        ),
+    ],
+)
+def test_what_happens(how, outcomes, options, waits, stopped):
+    world = World(outcomes)
+    last = outcomes[min(len(waits), len(outcomes) - 1)]
+
+    if isinstance(last, BaseException):
+        with pytest.raises(type(last)) as caught:
+            world.run(how, world.retry(), **options)
+        assert caught.value is last
+    else:
+        assert world.run(how, world.retry(), **options) is last
+
+    assert waits == world.waits
+    assert list(range(1, len(waits) + 2)) == world.calls
+    assert [*waits, None] == [made.wait for made in world.made]
+    assert [None] * len(waits) + [stopped] == [made.stopped for made in world.made]
+
+
+@HOW
+def test_distrust_withdraws_the_hints_alone(how):
+    world = World([BUSY, DONE])
+
+    world.run(how, world.retry(trust_hints=False), tool=SAFE)
+    assert world.calls == [1]
+
+    world.run(how, world.retry(trust_hints=False), tool=SAFE, idempotent=True)
+    assert world.calls == [1, 1, 2]
+
+
+@HOW
+def test_the_deadline_spans_attempts_and_waits(how):
+    world = World([BUSY], lasting=9.0)
+
+    world.run(how, world.retry(attempts=10, timeout=20.0, wait_jitter=0.0), tool=SAFE)
+
+    assert world.calls == [1, 2, 3]
+    assert world.made[-1].stopped == "deadline"
+
+
+@HOW
+def test_no_deadline_is_no_deadline(how):
+    world = World([BUSY, DONE], lasting=1e9)
+
+    assert world.run(how, world.retry(timeout=None), tool=SAFE) is DONE
+
+
+@HOW
+@pytest.mark.parametrize("exc", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit])
+def test_what_is_no_failure_leaves_at_once(how, exc):
+    world = World([exc()])
+
+    with pytest.raises(BaseException) as caught:
+        world.run(how, world.retry(), tool=SAFE, idempotent=True)
+
+    assert isinstance(caught.value, exc) or isinstance(caught.value.__context__, exc)
+    assert (world.calls, world.waits) == ([1], [])
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_cancellation_ends_the_wait(backend):
+    world = World([BUSY])
+    forever = []
+
+    async def sleep(_seconds):
+        forever.append(1)
+        scope.cancel()
+        await anyio.sleep_forever()
+
+    async def main():
+        nonlocal scope
+        with anyio.CancelScope() as scope:
+            await Retry(sleep=sleep).call(world.attempt, tool=SAFE)
+        assert scope.cancelled_caught
+
+    scope = None
+    anyio.run(main, backend=backend)
+
+    assert (world.calls, forever) == ([1], [1])
+
+
+def test_the_last_exception_keeps_its_context_and_is_not_wrapped():
+    world = World([LATE])
+
+    with pytest.raises(MCPError) as caught:
+        world.run("sync", world.retry(), tool=SAFE)
+
+    assert caught.value is LATE
+    assert (LATE.__cause__, LATE.__context__) == (None, None)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_the_default_sleep_works_on_both_backends(backend):
+    world = World([BUSY, BUSY, DONE])
+
+    async def main():
+        return await Retry(wait_initial=0).call(world.attempt, tool=SAFE)
+
+    assert anyio.run(main, backend=backend) is DONE
+    assert world.calls == [1, 2, 3]
+
+
+# Hints that are asked for.
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "options", "rules", "asked"),
+    [
+        pytest.param([DONE], {}, {}, 0, id="not for a success"),
+        pytest.param([fails(retryable=False)], {}, {}, 0, id="not where it is no use"),
+        pytest.param([BUSY], {"idempotent": True}, {}, 0, id="not where the caller knows"),
+        pytest.param([BUSY], {"idempotent": False}, {}, 0, id="nor forbids"),
+        pytest.param([fails(outcome="not_executed")], {}, {}, 0, id="not where it is proven"),
+        pytest.param([BUSY], {}, {"trust_hints": False}, 0, id="not where nobody believes them"),
+        pytest.param([BUSY], {}, {"attempts": 1}, 0, id="not where there is no more attempt"),
+        pytest.param([BUSY], {}, {}, 1, id="once"),
+        pytest.param([LATE], {}, {}, 1, id="once after an exception"),
+    ],
+)
+@HOW
+def test_hints_are_asked_for_when_they_matter(how, outcomes, options, rules, asked):
+    world = World(outcomes)
+    times = []
+
+    def find_out():
+        times.append(1)
+        return SAFE
+
+    async def find_out_later():
+        return find_out()
+
+    with contextlib.suppress(MCPError):
+        world.run(how, world.retry(**rules), tool=find_out if how == "sync" else find_out_later, **options)
+
+    assert len(times) == asked
+    assert len(world.calls) == (3 if asked else len(world.waits) + 1)
+
+
+# What happened, as data.
+
+
+def test_each_attempt_is_told():
+    world = World([fails("quota_exceeded", after=3), DONE])
+
+    world.run("sync", world.retry(), tool=SAFE)
+
+    first, second = world.made
+    assert (first.number, first.fault.code, first.wait, first.stopped) == (1, McpErrorCode.QUOTA_EXCEEDED, 3.5, None)
+    assert second == Attempt(number=2, fault=None, wait=None, stopped="success")
+
+
+def test_a_hook_that_fails_changes_nothing(caplog):
+    world = World([BUSY, DONE])
+
+    def hook(_made):
+        raise RuntimeError("no")
+
+    retry = Retry(sleep_sync=world.sleep_sync, clock=lambda: world.now, on_attempt=(hook, world.made.append))
+
+    assert retry.call_sync(world.attempt_sync, tool=SAFE) is DONE
+    assert len(world.made) == 2
+    assert "attempt hook" in caplog.text
+
+
+# Budgets.
+
+
+def test_an_empty_budget_ends_the_attempts():
+    budget = Budget(retries=3, refund=0)
+    world = World([BUSY])
+    retry = world.retry(budget=budget)
+
+    for _ in range(3):
+        world.run("sync", retry, tool=SAFE)
+
+    assert world.calls == [1, 2, 3, 1, 2, 1]
+    assert world.made[-1].stopped == "budget"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "left"),
+    [
+        pytest.param([DONE], 2.5, id="a call that works at once gives a little"),
+        pytest.param([BUSY, DONE], 2.0, id="a retry that helps gives its token back"),
+        pytest.param([BUSY, BUSY, DONE], 1.0, id="the one that helped"),
+        pytest.param([BUSY], 0.0, id="one that does not is lost"),
+        pytest.param([fails("quota_exceeded")], 2.0 - 10 / 14, id="after a limit it costs less"),
+        pytest.param([fails(retryable=False)], 2.0, id="a failure that is final costs nothing"),
+    ],
+)
+def test_what_calls_cost(outcomes, left):
+    budget = Budget(retries=3, refund=0.5)
+    assert budget.take(1.0)
+    world = World(outcomes)
+
+    world.run("sync", world.retry(budget=budget), tool=SAFE)
+
+    assert budget.left == pytest.approx(left)
+
+
+def test_a_budget_is_never_more_than_full_nor_less_than_empty():
+    budget = Budget(retries=1, refund=5)
+
+    budget.give()
+    assert budget.left == 1.0
+    assert budget.take()
+    assert not budget.take()
+    assert budget.left == 0.0
+    assert repr(budget) == "<Budget (0 of 1 retries left)>"
+
+
+def test_threads_share_a_budget():
+    budget = Budget(retries=1000)
+    taken = []
+
+    def take():
+        taken.extend(1 for _ in range(500) if budget.take())
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert (len(taken), budget.left) == (1000, 0.0)
+
+
+def test_each_server_has_a_budget_of_its_own_unless_one_is_given():
+    retry, budget = Retry(), Budget()
+
+    one, other = retry.for_server(), retry.for_server()
+
+    assert one.budget is not None
+    assert one.budget is not other.budget
+    assert Retry(budget=budget).for_server().budget is budget
+
+
+@pytest.mark.parametrize(("retries", "refund"), [(-1, 0), (1, -1), (float("nan"), 0)])
+def test_a_budget_of_nonsense_is_refused(retries, refund):
+    with pytest.raises(ValueError, match="0 or more"):
+        Budget(retries, refund)
+
+
+# Rules.
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"attempts": 0}, "attempts"),
+        ({"attempts": 2.5}, "attempts"),
+        ({"attempts": True}, "attempts"),
+        ({"timeout": -1}, "timeout"),
+        ({"wait_initial": -1}, "wait_initial"),
+        ({"wait_max": float("nan")}, "wait_max"),
+        ({"hint_max": "1"}, "hint_max"),
+        ({"wait_jitter": 5.0}, "wait_jitter is a share"),
+        ({"wait_jitter": -0.1}, "wait_jitter is a share"),
+    ],
+)
+def test_rules_of_nonsense_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        Retry(**options)
+
+
+def test_the_defaults_are_those_of_the_design():
+    retry = Retry()
+
+    assert (retry.attempts, retry.timeout, retry.wait_initial, retry.wait_max) == (3, 120.0, 0.5, 20.0)
+    assert (retry.wait_jitter, retry.hint_max, retry.trust_hints, retry.budget) == (1.0, 120.0, True, None)
+
+
+# What holds for all.
+
+
+SECONDS = st.floats(min_value=0, max_value=1e4)
+FAULTS = st.builds(
+    ToolFault,
+    st.sampled_from(list(McpErrorCode)),
+    st.just("no"),
+    category=st.none() | st.sampled_from(list(McpErrorCategory)),
+    retryable=st.sampled_from([True, True, True, False]),
+    retry_after_seconds=st.none() | st.integers(0, 500),
+    outcome=st.sampled_from([None, "not_executed", "unknown", "executed"]),
+)
+RULES = st.fixed_dictionaries(
+    {
+        "attempts": st.integers(1, 8),
+        "timeout": st.none() | SECONDS,
+        "wait_initial": SECONDS,
+        "wait_max": SECONDS,
+        "wait_jitter": st.floats(0, 1),
+        "hint_max": SECONDS,
+        "trust_hints": st.booleans(),
+        "budget": st.none() | st.builds(Budget, st.floats(0, 5)),
+    }
+)
+
+
+@given(
+    rules=RULES,
+    faults=st.lists(FAULTS, min_size=1, max_size=9),
+    chance=st.floats(0, 1),
+    lasting=SECONDS,
+    tool=st.sampled_from([None, {}, SAFE, {"idempotentHint": True}, {"readOnlyHint": False}]),
+    idempotent=st.none() | st.booleans(),
+    raises=st.booleans(),
+)
+def test_attempts_and_waits_stay_within_the_rules(rules, faults, chance, lasting, tool, idempotent, raises):
+    world = World([fault if raises else to_result(fault) for fault in faults], chance, lasting)
+    retry = world.retry(**rules)
+
+    try:
+        world.run("sync", retry, tool=tool, idempotent=idempotent)
+    except ToolFault as fault:
+        assert fault in faults
+
+    assert world.calls == list(range(1, len(world.calls) + 1))
+    assert len(world.calls) <= rules["attempts"]
+    assert len(world.waits) == len(world.calls) - 1
+    if rules["timeout"] is not None and world.waits:
+        # The last attempt began in time.
+        assert world.now - lasting - 1000.0 <= rules["timeout"] + 1e-6
+    for made, wait in zip(world.made, world.waits, strict=False):
+        envelope = made.fault.envelope
+        hint = envelope.retry_after_seconds or 0
+        base = max(rules["wait_initial"], 1.0) if made.fault.code == "quota_exceeded" else rules["wait_initial"]
+        assert envelope.retryable
+        assert made.wait == wait
+        assert hint <= wait <= max(hint, min(rules["wait_max"], base * 2**7)) + rules["wait_max"] + 1e-6
+        assert hint <= rules["hint_max"]
+        assert idempotent is not False
+        hinted = rules["trust_hints"] and bool(tool) and True in tool.values()
+        assert idempotent or hinted or made.fault.outcome == "not_executed"

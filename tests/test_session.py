@@ -1,0 +1,386 @@
+"""
+Client sessions that try again, against a real server in memory. No test sleeps.
+"""
+
+import anyio
+import pytest
+import trio.testing
+from mcp import Client, ClientSession, MCPError
+from mcp.server import MCPServer, Server
+from mcp.server.mcpserver import Context
+from mcp.types import (
+    CallToolResult,
+    InputRequiredResult,
+    ListToolsResult,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+
+from toolfault import Retry, ToolFault, parse
+from toolfault.hosting import to_result
+from toolfault.integrations.mcp._session import retrying
+
+
+READS = ToolAnnotations(read_only_hint=True)
+BUSY = to_result(ToolFault("quota_exceeded", "The limit is reached", retry_after_seconds=7))
+
+
+def busy(envelope=BUSY):
+    return CallToolResult.model_validate(envelope)
+
+
+DONE = CallToolResult(content=[TextContent(type="text", text="done")])
+
+
+class World:
+    """
+    A server whose tools fail twice before they work, and a retry that writes down its waits.
+    """
+
+    def __init__(self, failures=2, **rules):
+        self.calls = []
+        self.waits = []
+        self.made = []
+        self.listings = 0
+        self.failures = failures
+        self.retry = Retry(sleep=self.sleep, random=lambda: 0.0, on_attempt=(self.made.append,), **rules)
+
+    async def sleep(self, seconds):
+        self.waits.append(seconds)
+
+    def turn(self, name):
+        self.calls.append(name)
+        return busy() if len(self.calls) <= self.failures else DONE
+
+    def server(self):
+        server = MCPServer("weather")
+
+        @server.tool(annotations=READS, structured_output=False)
+        async def forecast(city: str) -> CallToolResult:
+            return self.turn("forecast")
+
+        @server.tool(structured_output=False)
+        async def order(article: str = "map") -> CallToolResult:
+            return self.turn("order")
+
+        @server.tool(annotations=ToolAnnotations(idempotent_hint=True), structured_output=False)
+        async def hang(context: Context) -> CallToolResult:
+            self.calls.append("hang")
+            await context.report_progress(1, 2, "begun")
+            if len(self.calls) <= self.failures:
+                await anyio.sleep_forever()
+            return DONE
+
+        return server
+
+
+@pytest.fixture(params=["legacy", "auto"])
+def mode(request):
+    return request.param
+
+
+def run(main, *, backend="asyncio"):
+    return anyio.run(main, backend=backend)
+
+
+def run_fast(main):
+    """
+    Run with a clock that jumps to the next deadline as soon as nothing else can happen.
+    """
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    return anyio.run(main, backend="trio", backend_options={"clock": clock})
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_read_is_tried_again(mode, backend):
+    world = World()
+
+    async def main():
+        async with Client(world.server(), mode=mode) as client:
+            return await retrying(client, world.retry).call_tool("forecast", {"city": "Bergen"})
+
+    result = run(main, backend=backend)
+
+    assert parse(result) is None
+    assert result.content[0].text == "done"
+    assert world.calls == ["forecast"] * 3
+    assert world.waits == [7.0, 7.0]
+    assert [made.stopped for made in world.made] == [None, None, "success"]
+
+
+def test_so_it_is_over_the_session_below(mode):
+    world = World()
+
+    async def main():
+        async with Client(world.server(), mode=mode) as client:
+            assert isinstance(client.session, ClientSession)
+            return await retrying(client.session, world.retry).call_tool("forecast", {"city": "Bergen"})
+
+    assert parse(run(main)) is None
+    assert world.calls == ["forecast"] * 3
+
+
+@pytest.mark.parametrize(
+    ("tool", "options", "rules", "calls"),
+    [
+        pytest.param("order", {}, {}, 1, id="nothing is known of it"),
+        pytest.param("order", {"idempotent": True}, {}, 3, id="the caller's word"),
+        pytest.param("forecast", {"idempotent": False}, {}, 1, id="the caller forbids it"),
+        pytest.param("forecast", {}, {"trust_hints": False}, 1, id="hints are not trusted"),
+        pytest.param("forecast", {}, {"attempts": 2}, 2, id="attempts are counted"),
+        pytest.param("forecast", {}, {"hint_max": 5}, 1, id="the delay is too long"),
+    ],
+)
+def test_what_is_repeated(tool, options, rules, calls):
+    world = World(**rules)
+
+    async def main():
+        async with Client(world.server()) as client:
+            return await retrying(client, world.retry).call_tool(tool, {"city": "Bergen"}, **options)
+
+    fault = parse(run(main))
+
+    assert (fault is None) is (calls == 3)
+    assert len(world.calls) == calls
+
+
+def test_progress_and_timeout_go_with_each_attempt(mode):
+    world = World()
+    progress = []
+
+    async def told(done, total, message):
+        progress.append((done, total, message))
+
+    async def main():
+        async with Client(world.server(), mode=mode) as client:
+            return await retrying(client, world.retry).call_tool(
+                "hang", {}, read_timeout_seconds=30.0, progress_callback=told
+            )
+
+    assert parse(run_fast(main)) is None
+    assert world.calls == ["hang"] * 3
+    assert progress == [(1, 2, "begun")] * 3
+    assert [made.fault.code for made in world.made[:2]] == ["tool_timeout"] * 2
+
+
+def test_the_last_exception_is_raised_unchanged():
+    world = World(failures=9, attempts=2)
+
+    async def main():
+        async with Client(world.server()) as client:
+            with pytest.raises(MCPError) as caught:
+                await retrying(client, world.retry).call_tool("hang", {}, read_timeout_seconds=30.0)
+            return caught.value
+
+    exc = run_fast(main)
+
+    assert exc.error.code == -32001
+    assert exc.__cause__ is None
+    assert world.calls == ["hang"] * 2
+
+
+def test_cancellation_passes():
+    world = World(failures=9)
+
+    async def main():
+        async with Client(world.server()) as client:
+            with anyio.move_on_after(30.0) as scope:
+                await retrying(client, world.retry).call_tool("hang", {})
+            return scope.cancelled_caught
+
+    assert run_fast(main)
+    assert (world.calls, world.made) == (["hang"], [])
+
+
+def test_everything_else_passes_through(mode):
+    world = World(failures=0)
+
+    async def main():
+        client = Client(world.server(), mode=mode)
+        wrapped = retrying(client)
+        async with wrapped as entered:
+            assert entered is wrapped
+            assert entered.session is client.session
+            assert [tool.name for tool in (await entered.list_tools()).tools] == ["forecast", "order", "hang"]
+            assert parse(await entered.call_tool("order")) is None
+            with pytest.raises(AttributeError):
+                _ = entered.no_such_thing
+        assert repr(wrapped).startswith("<retrying Client(")
+
+    run(main)
+
+
+# Listing.
+
+
+class Session:
+    """
+    What is needed of a session, scripted.
+    """
+
+    def __init__(self, outcomes, pages=()):
+        self.outcomes = list(outcomes)
+        self.pages = list(pages)
+        self.calls = []
+        self.listed = []
+
+    async def call_tool(self, name, arguments=None, *args, **options):
+        self.calls.append((name, arguments, args, options))
+        outcome = self.outcomes[min(len(self.calls), len(self.outcomes)) - 1]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def list_tools(self, cursor=None):
+        self.listed.append(cursor)
+        page = self.pages[min(len(self.listed), len(self.pages)) - 1]
+        if isinstance(page, Exception):
+            raise page
+        return page
+
+
+def page(*names, following=None):
+    tools = [Tool(name=name, input_schema={"type": "object"}, annotations=READS) for name in names]
+    return ListToolsResult(tools=tools, next_cursor=following)
+
+
+def test_all_pages_are_read_and_only_once():
+    world = World()
+    session = Session([busy()], [page("a", following="2"), page("b", following="3"), page("c")])
+
+    async def main():
+        wrapped = retrying(session, world.retry)
+        for name in ("c", "a", "no_such_tool"):
+            await wrapped.call_tool(name)
+
+    run(main)
+
+    assert session.listed == [None, "2", "3"]
+    assert [call[0] for call in session.calls] == ["c"] * 3 + ["a"] * 3 + ["no_such_tool"]
+
+
+def test_pages_without_end_are_not_read_for_ever():
+    world = World()
+    session = Session([busy()], [page("a", following="again")])
+
+    run(lambda: retrying(session, world.retry).call_tool("a"))
+
+    assert len(session.listed) == 100
+    assert len(session.calls) == 3
+
+
+def test_concurrent_failures_list_once():
+    world = World()
+    session = Session([busy()], [page("a")])
+
+    async def main():
+        wrapped = retrying(session, world.retry)
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(wrapped.call_tool, "a")
+
+    run(main)
+
+    assert session.listed == [None]
+    assert len(session.calls) == 15
+
+
+def test_a_success_lists_nothing():
+    session = Session([DONE])
+
+    run(lambda: retrying(session).call_tool("a"))
+
+    assert session.listed == []
+
+
+def test_without_a_listing_nothing_is_repeated_for_hints(caplog):
+    world = World()
+    session = Session([busy()], [MCPError(-32601, "Method not found"), page("a")])
+
+    async def main():
+        wrapped = retrying(session, world.retry)
+        await wrapped.call_tool("a")
+        assert len(session.calls) == 1
+        # The next failure asks again.
+        await wrapped.call_tool("a")
+        assert len(session.calls) == 4
+
+    run(main)
+
+    assert "could not be listed" in caplog.text
+
+
+def test_a_low_level_server_with_pages(mode):
+    world = World()
+    cursors = []
+
+    async def list_tools(_context, params):
+        cursor = params.cursor if params else None
+        cursors.append(cursor)
+        return page("b") if cursor else page("a", following="more")
+
+    async def call_tool(_context, params):
+        return world.turn(params.name)
+
+    async def main():
+        server = Server("pages", on_list_tools=list_tools, on_call_tool=call_tool)
+        async with Client(server, mode=mode) as client:
+            return await retrying(client.session, world.retry).call_tool("b", {})
+
+    assert parse(run(main)) is None
+    assert world.calls == ["b"] * 3
+    assert cursors[:2] == [None, "more"]
+
+
+# What waits for a person.
+
+
+def test_a_question_is_returned_and_not_repeated():
+    question = InputRequiredResult(input_requests={}, request_state="s")
+    session = Session([question])
+
+    assert run(lambda: retrying(session).call_tool("a", {}, allow_input_required=True)) is question
+    assert session.calls == [("a", {}, (), {"allow_input_required": True})]
+
+
+@pytest.mark.parametrize("continuation", [{"request_state": "s"}, {"input_responses": {}}])
+def test_a_continuation_is_never_sent_twice(continuation):
+    session = Session([busy(), DONE], [page("a")])
+
+    result = run(lambda: retrying(session, World().retry).call_tool("a", {}, idempotent=True, **continuation))
+
+    assert parse(result).code == "quota_exceeded"
+    assert session.calls == [("a", {}, (), continuation)]
+
+
+def test_keywords_pass_through_unchanged():
+    world = World()
+    session = Session([busy(), DONE], [page("a")])
+
+    run(lambda: retrying(session, world.retry).call_tool("a", {"x": 1}, 3.0, meta={"k": 1}))
+
+    assert session.calls == [("a", {"x": 1}, (3.0,), {"meta": {"k": 1}})] * 2
+
+
+# Budgets.
+
+
+def test_each_session_has_a_budget_of_its_own():
+    world = World(wait_jitter=0.0)
+    session = Session([busy()], [page("a")])
+
+    async def main():
+        wrapped = retrying(session, world.retry)
+        for _ in range(60):
+            await wrapped.call_tool("a")
+        spent = len(session.calls)
+        await retrying(session, world.retry).call_tool("a")
+        return spent
+
+    spent = run(main)
+
+    # 20 tokens at 5/14 each.
+    assert spent == 60 + 55
+    assert len(session.calls) == spent + 3
+    assert world.made[-4].stopped == "budget"
