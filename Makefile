@@ -5,11 +5,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test test-packages check bench format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
 	@echo "make test    run the tests"
+	@echo "make test-packages  run the tests of the tables for other packages, in an environment of their own"
 	@echo "make check   ruff, mypy, pyright"
 	@echo "make bench   speed, as ratios measured side by side"
 	@echo "make format  let ruff rewrite the code"
@@ -26,12 +27,23 @@ $(VENV)/.%.stamp: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable . --group $*
 	@touch $@
 
+$(VENV)-packages/.packages.stamp: pyproject.toml
+	@echo "==> making an environment in $(VENV)-packages with the packages that the tables speak of (once, about two minutes)"
+	@$(PYTHON) -m venv $(VENV)-packages
+	@$(VENV)-packages/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(VENV)-packages/bin/python -m pip install --quiet --editable . --group packages
+	@touch $@
+
 demo: $(VENV)/.demo.stamp
 	@$(BIN)/python example_server/demo.py
 
 test: $(VENV)/.test.stamp
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q $(ARGS)
+
+test-packages: $(VENV)-packages/.packages.stamp
+	@echo "==> running the tests of the tables for other packages, against those packages"
+	@$(VENV)-packages/bin/python -m pytest -q tests/packages $(ARGS)
 
 check: $(VENV)/.check.stamp
 	@echo "==> ruff check"
@@ -51,4 +63,4 @@ format: $(VENV)/.check.stamp
 	@$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-packages

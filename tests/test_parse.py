@@ -402,6 +402,7 @@ def test_a_foreign_code_without_a_text_is_named():
 
 def test_a_status_is_a_fact():
     assert parse(result(structuredContent={"status": 429})).facts == {"upstream_status": 429}
+    assert parse(result("Request failed with status code 429")).facts == {"upstream_status": 429}
 
 
 def test_success_data_beside_an_error_text_is_no_claim():
@@ -727,7 +728,7 @@ def test_nonsense_is_capped(answer):
     assert within_caps(parse(answer))
 
 
-def test_what_contains_itself_ends():
+def test_what_contains_itself_ends(caplog):
     loop = {}
     loop["error"] = loop["result"] = loop
     exc = RuntimeError("round")
@@ -737,6 +738,7 @@ def test_what_contains_itself_ends():
     assert parse(loop) is None
     assert within_caps(parse(result(structuredContent=loop)))
     assert within_caps(parse(exc))
+    assert caplog.text == ""
 
 
 class Hostile:

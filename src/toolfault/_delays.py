@@ -45,7 +45,12 @@ _date = re.compile(r"[A-Za-z]{3,9},? [\x20-\x7e]{8,48}").fullmatch
 
 #: One member of a structured-field list: a name, then parameters (draft-ietf-httpapi-ratelimit-headers).
 _member = re.compile(
-    r'\s*(?:"[^"\\]{0,256}"|[A-Za-z*][\w.:/*%-]{0,256})((?:\s*;\s*[a-z*][\w.*-]{0,64}(?:=[^;,"\s]{1,64}|="[^"]{0,64}")?){0,16})\s*(?:,|$)'
+    r"""
+    \s* (?: "[^"\\]{0,256}" | [A-Za-z*][\w.:/*%-]{0,256} )
+    ( (?: \s*;\s* [a-z*][\w.*-]{0,64} (?: =[^;,"\s]{1,64} | ="[^"]{0,64}" )? ){0,16} )
+    \s* (?: , | $ )
+    """,
+    re.VERBOSE,
 )
 
 

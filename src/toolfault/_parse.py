@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -171,7 +171,7 @@ def _of_result(reading: Reading, reader: _Reader) -> ToolFault:
                 return _fault(envelope, found_in=place, received=body, outcome=outcome, facts=facts)
             continue
         for candidate in _layers(body):
-            if (full := _full(candidate, reading.texts)) is not None:
+            if (full := _full(candidate, lambda: reading.texts)) is not None:
                 return _fault(full, found_in=place, received=candidate, outcome=outcome, facts=facts)
         weaker.append((place, body))
     for place, body in weaker:
@@ -188,10 +188,9 @@ def _layers(body: Any) -> Iterator[Mapping[Any, Any]]:
     """
     if not is_mapping(body):
         return
-    obj = body
-    yield obj
+    yield body
     for name in ("error", "result"):
-        inner: Any = obj.get(name)
+        inner: Any = body.get(name)
         if isinstance(inner, str):
             inner = json_in(inner)
         if is_mapping(inner):
@@ -310,15 +309,19 @@ def _tidy(value: Any, depth: int) -> Any:
 # ---- full envelopes
 
 
-def _full(body: Any, texts: Iterable[str] = ()) -> McpExecuteError | None:
+def _full(body: Any, texts: Callable[[], Iterable[str]] = tuple) -> McpExecuteError | None:
     """
     Return the envelope that an object is by the contract's strict decoder, made safe. None: it is none.
+
+    Args:
+        body: Any object.
+        texts: Asked for texts beside the object, if its message is empty.
     """
     try:
         envelope = McpExecuteError.from_wire(body)
     except InvalidEnvelope:
         return None
-    message = _shown(envelope.message, MESSAGE_BYTES) or _first_shown(texts) or _SILENT
+    message = _shown(envelope.message, MESSAGE_BYTES) or _first_shown(texts()) or _SILENT
     hint = _shown(envelope.hint, HINT_BYTES) or None
     # Oldest first, so the newest stand at the end.
     newest = envelope.cause_chain[-_MAX_CAUSES:]
@@ -448,14 +451,14 @@ _MILLISECONDS_NAMES: Final = ("retry_after_ms", "retryAfterMs")
 _HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance")
 
 
-def _claim_of(obj: Mapping[Any, Any]) -> _Claim | None:
+def _claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> _Claim | None:
     """
     Return what an object claims about a failure. None: nothing that tells more than its text would.
     """
     nested: Any = obj.get("error")
-    if is_mapping(nested):
+    if is_mapping(nested) and depth:
         # The inner object says what happened; the outer may add a delay or a status.
-        inner = _claim_of(nested)
+        inner = _claim_of(nested, depth - 1)
         outer = _claim_of({name: value for name, value in obj.items() if name != "error"})
         if inner is None or outer is None:
             return inner or outer
@@ -625,11 +628,13 @@ def _of_prose(
     outcome: Outcome | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> ToolFault:
-    said = [text for text in texts if text and not text.isspace()]
+    said = [text for text in texts if text and not text[:WINDOW].isspace()]
     # Each gets its share, or a long first block would push out the error in the last.
     share = max(1, len(said))
     text = "\n".join(text[: WINDOW // share] for text in said)
     verdict = (reader.prose(text) if text else None) or Verdict(code=otherwise)
+    if verdict.upstream_status is not None:
+        facts = {"upstream_status": verdict.upstream_status, **(facts or {})}
     # Redacted one by one before they are cut to size.
     shown = said[0] if share == 1 and said else "\n".join(_shown(text, MESSAGE_BYTES // share) for text in said)
     if received is None:
@@ -691,7 +696,7 @@ def _of_rpc(error: object, reader: _Reader) -> ToolFault:
     ours = as_mapping(inside.get(META_KEY))
     outcome, facts = _facts(ours)
     for candidate in (ours.get("error"), ours, data):
-        if (full := _full(candidate, (message,))) is not None:
+        if (full := _full(candidate, lambda: (message,))) is not None:
             return _fault(full, found_in=found_in, received=candidate, outcome=outcome, facts=facts)
     if (failure := _tool_failure(inside.get(TOOL_FAILURE_KEY), (message,))) is not None:
         return _fault(

@@ -313,7 +313,7 @@ _TABLE: Final[tuple[tuple[_Meaning, tuple[str, ...]], ...]] = (
             r"network blocked|blocked by (?:\w{1,20} ){0,2}(?:policy|firewall|proxy|administrator|sandbox)",
             r"robots\.txt[^\n]{0,160}(?:specif|disallow|not allow|prohibit|forbid)|\bssrf\b",
             r"(?:not a|non-|not) ?public (?:ip |network )?(?:address|host|ip|url)",
-            r"\b@host (?:\S{1,80} )?(?:is |are )?(?:blocked\b|forbidden|disallow|not (?:allow|permit|whitelist|in the allow))",
+            r"\b@host (?:\S{1,80} )?(?:is |are )?(?:blocked\b|forbidden|disallow|not (?:allow|permit|in the allow))",
             r"\b@private (?:ranges?|@host)\b[^\n]{0,40}(?:\bnot\b|@refused)",
             r"@refused[^\n]{0,60}\b@private (?:ranges?|@host)\b",
         ),

@@ -165,18 +165,28 @@ class Reading:
         meta:
             The result's ``_meta``; empty if there is none.
 
-        texts:
-            The texts of the content blocks, whole.
-
-        blank:
-            There is no content block at all.
+        content:
+            The content, as it came.
     """
 
     is_error: bool
     structured: Any
     meta: Mapping[Any, Any]
-    texts: tuple[str, ...]
-    blank: bool
+    content: Any
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """
+        Return the texts of the content blocks, whole; collected anew each time, since most results need none.
+        """
+        return _texts(self.content)
+
+    @property
+    def blank(self) -> bool:
+        """
+        Tell whether there is no content block at all.
+        """
+        return not self.content
 
     @property
     def ours(self) -> Mapping[Any, Any]:
@@ -209,16 +219,9 @@ def read(result: Any) -> Reading | None:
     structured = member(result, "structuredContent", "structured_content")
     if flag is None and structured is None and not isinstance(content, list | tuple | str):
         return None
-    waiting = member(result, "resultType", "result_type") == "input_required"
-    if as_flag(flag) is not True or waiting:
-        return Reading(is_error=False, structured=structured, meta={}, texts=_texts(content), blank=not content)
-    return Reading(
-        is_error=True,
-        structured=structured,
-        meta=as_mapping(member(result, "_meta", "meta")),
-        texts=_texts(content),
-        blank=not content,
-    )
+    failed = as_flag(flag) is True and member(result, "resultType", "result_type") != "input_required"
+    meta = as_mapping(member(result, "_meta", "meta") if failed else None)
+    return Reading(is_error=failed, structured=structured, meta=meta, content=content)
 
 
 def json_in(text: str) -> Any:
@@ -237,12 +240,26 @@ def member(obj: Any, *names: str) -> Any:
     """
     Return the first of these members or attributes that an object has a value for. Never raises.
     """
+    # Most are plain dicts, and those can't do anything odd.
+    if _is_dict(obj):
+        return _first(obj, names)
     for name in names:
         try:
             value: Any = obj.get(name) if is_mapping(obj) else getattr(obj, name, None)
         except Exception:  # noqa: BLE001, S112 -- a property of a stranger's object may raise anything
             continue
         if value is not None:
+            return value
+    return None
+
+
+def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    return type(value) is dict
+
+
+def _first(obj: dict[Any, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        if (value := obj.get(name)) is not None:
             return value
     return None
 
@@ -258,7 +275,8 @@ def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
     """
     Tell whether a value is a mapping, of whatever.
     """
-    return isinstance(value, Mapping)
+    # The look-up of an abstract class is slow.
+    return type(value) is dict or isinstance(value, Mapping)
 
 
 def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:

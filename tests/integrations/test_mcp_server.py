@@ -147,8 +147,11 @@ def test_what_is_no_failure_passes(way, era):
     in_session(way, era, steps)
 
 
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("way", WAYS)
+#: In JSON mode the SDK's modern endpoint does not notice that a client closed the response, guarded or not.
+NEVER_TOLD = {("http-json", "auto")}
+
+
+@pytest.mark.parametrize(("way", "era"), [(way, era) for way in WAYS for era in ERAS if (way, era) not in NEVER_TOLD])
 def test_a_real_cancellation_is_not_answered(way, era):
     async def steps(client):
         async def says(word):
