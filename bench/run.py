@@ -40,7 +40,8 @@ def ratio(ours: Timed, theirs: Timed, rounds: int) -> tuple[float, float]:
     """
     Return the median ratio, and the relative spread between two identical runs of *theirs*.
     """
-    ours(), theirs()
+    ours()
+    theirs()
     ratios: list[float] = []
     same: list[float] = []
     gc.collect()

@@ -93,7 +93,7 @@ TEAS: Final[tuple[tuple[str, str, Kind, str, int], ...]] = (
 )
 GRAMS: Final = (2, 50, 100, 250)  # two grams: the tasting sachet that goes into every parcel
 
-FIRST: Final = "Ada Bram Chiara Dmitri Elin Farah Goran Hana Ivo Jun Katya Lars Mei Noor Otto".split()  # noqa: SIM905 -- reads better
+FIRST: Final = "Ada Bram Chiara Dmitri Elin Farah Goran Hana Ivo Jun Katya Lars Mei Noor Otto".split()
 LAST: Final = ("Aalto", "Brandt", "Castelli", "de Wit", "Eriksen", "Fontaine", "Greco", "Haddad")
 COUNTRIES: Final = ("NL", "DE", "FR", "IT", "NO", "GB", "US", "JP")
 STATUSES: Final = ("packed", "shipped", "delivered", "delivered")

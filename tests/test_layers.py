@@ -12,15 +12,15 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
-    {"_codes", "_names", "_text", "_version"},
+    {"_codes", "_json", "_names", "_text", "_version"},
     {"_envelope", "_delays", "_redact", "_causes", "_verdict"},
     {"errors", "_backoff"},
     {"_registry", "_prose", "_wire", "_purpose", "_schema"},
     {"rules", "dialects"},
     {"_classify", "_parse"},
-    {"_log", "hooks"},
+    {"_log"},
     {"_guard", "_retry"},
-    {"", "hosting", "testing"},
+    {"", "hooks", "hosting", "testing"},
     {"integrations"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}

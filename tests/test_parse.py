@@ -5,8 +5,10 @@ Reading failures: what stands where, what beats what, and that nothing a peer se
 import asyncio
 import concurrent.futures
 import json
+import ssl
 from types import SimpleNamespace
 
+import anyio
 import httpx
 import pytest
 from hypothesis import given
@@ -589,6 +591,22 @@ def chained(outer, cause):
         pytest.param(RuntimeError("Too many requests"), "quota_exceeded", True, id="a general class with words"),
         pytest.param(RuntimeError("odd"), "internal", False, id="without"),
         pytest.param(KeyError("Too many requests"), "internal", False, id="the client's own bug"),
+        pytest.param(
+            FileNotFoundError(2, "No such file or directory", "/bin/server"), "internal", False, id="no server program"
+        ),
+        pytest.param(
+            ssl.SSLCertVerificationError(1, "certificate verify failed"),
+            "mcp_server_unreachable",
+            False,
+            id="not trusted",
+        ),
+        pytest.param(anyio.ClosedResourceError(), "mcp_server_unreachable", True, id="a closed stream"),
+        pytest.param(
+            RuntimeError("Invalid structured content returned by tool a: 'b' is a required property"),
+            "internal",
+            False,
+            id="a success that breaks its schema",
+        ),
         pytest.param(chained(RuntimeError("odd"), TimeoutError()), "tool_timeout", True, id="its cause tells"),
         pytest.param(chained(KeyError("odd"), TimeoutError()), "internal", False, id="but not of a bug"),
         pytest.param(

@@ -11,13 +11,14 @@ from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._guard import Guard
 from toolfault._parse import parse, raise_for_error, suspect
 from toolfault._registry import Registry
-from toolfault._retry import Retry
+from toolfault._retry import Budget, Retry
 from toolfault._version import __version__ as __version__
 from toolfault._wire import Guidance
 from toolfault.errors import InvalidRule, ToolFault
 
 
 __all__ = [
+    "Budget",
     "Disclosure",
     "Guard",
     "Guidance",

@@ -7,7 +7,7 @@ Every walk is bounded and visits nothing twice; an exception whose attributes ra
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 
 #: How many links of a chain are looked at. Longer ones exist only where code re-raises in a loop.
@@ -56,6 +56,13 @@ def causes_of(exc: BaseException) -> list[BaseException]:
     return found
 
 
+def is_group(exc: BaseException) -> bool:
+    """
+    Tell whether an exception is a group of others.
+    """
+    return isinstance(exc, BaseExceptionGroup)
+
+
 def leaves_of(exc: BaseException) -> list[BaseException]:
     """
     Return the exceptions at the ends of a group, in order; an exception that is no group is its only leaf.
@@ -71,7 +78,7 @@ def _leaves(exc: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(leaf))
         if isinstance(leaf, BaseExceptionGroup):
-            pending += reversed(leaf.exceptions)
+            pending += reversed(cast("tuple[BaseException, ...]", leaf.exceptions))
         else:
             given += 1
             yield leaf

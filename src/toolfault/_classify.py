@@ -20,9 +20,10 @@ from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from toolfault._causes import causes_of, handled_by, leaves_of
+from toolfault._causes import causes_of, handled_by, is_group, leaves_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._envelope import McpExecuteError
+from toolfault._json import is_array, is_mapping
 from toolfault._names import class_name, qualified_name
 from toolfault._prose import careful
 from toolfault._purpose import Home, Purpose, from_environ, names_environment, purpose_of, through
@@ -167,7 +168,7 @@ _SILENT: Final[frozenset[Family]] = frozenset({"bug", "data", "general"})
 _WEIGHTY: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database", "auth"})
 
 #: Families whose failure the author need not have planned for the log to call it anticipated.
-_EXPLAINED: Final[frozenset[Family]] = _WEIGHTY | {"limit", "file", "process"}
+_EXPLAINED: Final[frozenset[str]] = _WEIGHTY | {"limit", "file", "process"}
 
 _UPSTREAM: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database"})
 
@@ -223,7 +224,7 @@ class _Case:
     def find(self, exc: BaseException) -> _Finding:
         if self.call.phase == "lookup":
             return self._unknown_tool(exc)
-        if not isinstance(exc, BaseExceptionGroup):
+        if not is_group(exc):
             return self.leaf(exc, exc)
         leaves = [leaf for leaf in leaves_of(exc) if not _is_cancelled(leaf)]
         if not leaves:
@@ -463,7 +464,7 @@ class _Case:
             retryable=retryable,
             retry_after_seconds=verdict.retry_after_seconds,
             hint=None if verdict.hint is None else self._shown(verdict.hint, HINT_BYTES),
-            cause_chain=self._chain(exc, finding, verdict),
+            cause_chain=self._chain(exc, finding, verdict, message),
         )
         facts: dict[str, Any] = {"id": failure_id, "origin": verdict.origin or self._origin(finding, verdict)}
         if verdict.upstream_status is not None:
@@ -528,9 +529,9 @@ class _Case:
             return f"{what} ({kind})."
         return f"{what}: {text if text.startswith(kind) else f'{kind}: {text}'}"
 
-    def _chain(self, exc: BaseException, finding: _Finding, verdict: Verdict) -> tuple[str, ...]:
+    def _chain(self, exc: BaseException, finding: _Finding, verdict: Verdict, message: str) -> tuple[str, ...]:
         """
-        Return the messages of the underlying failures, oldest first.
+        Return the messages of the underlying failures, oldest first, without what the message says already.
         """
         if finding.author is not None and finding.author.envelope.cause_chain:
             given: Iterable[str] = finding.author.envelope.cause_chain
@@ -543,9 +544,10 @@ class _Case:
             if finding.leaf is not exc:
                 shown = {id(finding.leaf), *(id(link) for link in below)}
                 beside = [leaf for leaf in leaves_of(exc) if id(leaf) not in shown and not _is_cancelled(leaf)]
-                below = [*below, *reversed(beside)] if isinstance(exc, BaseExceptionGroup) else below
+                below = [*below, *reversed(beside)] if is_group(exc) else below
             given = [self._cause(link) for link in reversed(below[:_MAX_CHAIN])]
-        return tuple(text for cause in list(given)[-_MAX_CHAIN:] if (text := self._shown(cause, CAUSE_BYTES)))
+        texts = [text for cause in list(given)[-_MAX_CHAIN:] if (text := self._shown(cause, CAUSE_BYTES))]
+        return tuple(text for text in dict.fromkeys(texts) if text.partition(": ")[2] != message)
 
     def _cause(self, exc: BaseException) -> str:
         if isinstance(exc, ToolFault):
@@ -677,14 +679,16 @@ def _strings(value: object, depth: int = 6) -> Iterator[str]:
     """
     Go through the texts among a call's arguments, bounded.
     """
+    inner: Iterable[Any] = ()
     if isinstance(value, str):
         if 0 < len(value) <= _MAX_ARGUMENT:
             yield value
-    elif depth and isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item, depth - 1)
-    elif depth and isinstance(value, list | tuple):
-        for item in value[:100]:
+    elif is_mapping(value):
+        inner = value.values()
+    elif is_array(value):
+        inner = value[:100]
+    if depth:
+        for item in inner:
             yield from _strings(item, depth - 1)
 
 

@@ -25,6 +25,7 @@ from toolfault._codes import (
     fold_category,
     fold_code,
 )
+from toolfault._json import is_array, is_mapping
 
 
 #: The longest wait that the wire can carry: an unsigned 32-bit integer.
@@ -201,7 +202,7 @@ class McpExecuteError(BaseModel):
         Raises:
             InvalidEnvelope: A member is missing, of the wrong type, or out of range.
         """
-        if not isinstance(obj, Mapping):
+        if not is_mapping(obj):
             _refuse("wrong-type", "")
         code = _member(obj, "code", str)
         message = _member(obj, "message", str)
@@ -218,7 +219,7 @@ class McpExecuteError(BaseModel):
             _refuse("wrong-type", "hint")
         chain: Any = obj.get("cause_chain", ())
         # null is refused here, unlike in the other optional members.
-        if not isinstance(chain, list | tuple) or not all(isinstance(cause, str) for cause in chain):
+        if not is_array(chain) or not all(isinstance(cause, str) for cause in chain):
             _refuse("wrong-type", "cause_chain")
         return cls.model_construct(
             code=fold_code(code),

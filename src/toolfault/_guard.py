@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Ty
 
 import anyio
 
+from toolfault._causes import is_group, leaves_of
 from toolfault._classify import Call, Disclosure, Policy, judge
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
@@ -270,10 +271,10 @@ class Guard:
         """
         Tell whether an exception must leave unanswered: a real cancellation, or the interpreter being told to stop.
         """
-        if isinstance(exc, Exception) and not isinstance(exc, ExceptionGroup):
+        if is_group(exc):
+            return any(map(self.passes, leaves_of(exc)))
+        if isinstance(exc, Exception):
             return False
-        if isinstance(exc, BaseExceptionGroup):
-            return any(self.passes(inner) for inner in exc.exceptions)
         if isinstance(exc, KeyboardInterrupt | GeneratorExit):
             return True
         return isinstance(exc, _cancelled_class()) and being_cancelled()

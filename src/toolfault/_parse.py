@@ -22,12 +22,13 @@ from toolfault._backoff import claimed_seconds
 from toolfault._causes import causes_of, leaves_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_category, fold_code
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
+from toolfault._json import is_array, is_mapping
 from toolfault._names import META_KEY, qualified_name
 from toolfault._prose import careful, looks_failed, peel
 from toolfault._redact import Redactor
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, WINDOW, safe_str, text_of
 from toolfault._verdict import Origin, Outcome, Verdict
-from toolfault._wire import TOOL_FAILURE_KEY, Reading, as_flag, as_mapping, is_array, is_mapping, json_in, member, read
+from toolfault._wire import TOOL_FAILURE_KEY, Reading, as_flag, as_mapping, json_in, member, read
 from toolfault.errors import FoundIn, ToolFault
 from toolfault.rules import DEFAULT
 
@@ -775,6 +776,12 @@ _STREAM_ENDED: Final = frozenset({"BrokenResourceError", "ClosedResourceError", 
 #: What a failure of the client's own transport is about; other classes say nothing of the call.
 _OF_TRANSPORT: Final = frozenset({"auth", "http", "limit", "network", "timeout"})
 
+#: Classes that hosts raise with a tool's own text; of others the text is about the client.
+_MAY_REPORT: Final = frozenset({"general", "other"})
+
+#: The SDK's words for a success that breaks the tool's own schema; what follows reads like a refused argument.
+_BROKEN_SCHEMA: Final = "Invalid structured content"
+
 _NO_FAILURE: Final = frozenset({"concurrent.futures._base.CancelledError"})
 
 
@@ -810,7 +817,8 @@ def _telling(exc: BaseException, reader: _Reader, *, alone: bool) -> ToolFault |
         return _of_rpc(error, reader)
     names = [qualified_name(base) for base in type(exc).__mro__]
     text = text_of(exc)
-    verdict = _of_transport(exc, names)
+    rule = _rule_on(exc)
+    verdict = _of_transport(names, rule)
     if verdict is not None:
         envelope = _of_verdict(verdict, verdict.message or text or _unsaid(verdict))
         sent = not (alone and any(name in _NOTHING_SENT for name in names))
@@ -822,24 +830,37 @@ def _telling(exc: BaseException, reader: _Reader, *, alone: bool) -> ToolFault |
             return _fault(full, found_in="exception", received=candidate)
     if (claim := _claim_of(as_mapping(body))) is not None:
         return claim.fault("exception", reader, received=body)
-    said = None if _is_bug(exc) or not text else reader.prose(text)
+    reports = rule is None or rule.family in _MAY_REPORT
+    if not text or not reports or _is_bug(exc) or text.startswith(_BROKEN_SCHEMA):
+        return None
+    said = reader.prose(text)
     return None if said is None else _fault(_of_verdict(said, text), found_in="exception")
 
 
-def _of_transport(exc: BaseException, names: list[str]) -> Verdict | None:
-    """
-    Return what an exception of the client's own transport means: on this side the hop is the one to the MCP server.
-    """
-    if any(name.rpartition(".")[2] in _STREAM_ENDED for name in names):
-        return _UNREACHABLE
+def _rule_on(exc: BaseException) -> Verdict | None:
     try:
         found = DEFAULT.verdict_on(exc)
     except Exception:  # noqa: BLE001 -- a rule looks at a stranger's object; it is logged with its traceback
         _log.exception("a rule raised; the exception is judged without it")
         return None
-    if found is None or found[1].family not in _OF_TRANSPORT:
+    return None if found is None else found[1]
+
+
+def _of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict | None:
+    """
+    Return what an exception of the client's own transport means: on this side the hop is the one to the MCP server.
+    """
+    if any(name.rpartition(".")[2] in _STREAM_ENDED for name in names):
+        return _UNREACHABLE
+    if rule is None or rule.family not in _OF_TRANSPORT:
         return None
-    verdict = found[1]
+    category, retryable = DEFAULTS[rule.code]
+    # What the rule leaves to its code's defaults must not become another code's.
+    verdict = replace(
+        rule,
+        category=category if rule.category is None else rule.category,
+        retryable=retryable if rule.retryable is None else rule.retryable,
+    )
     status = verdict.upstream_status
     if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
         return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, message=None)

@@ -56,8 +56,8 @@ MAX_TEXT: Final = 10_000
 #: Folders that pip and distributions install into.
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
-#: From 3.13 on a flag of the code says whether its first constant is a docstring (Include/cpython/code.h).
-_HAS_DOCSTRING: Final = 0x4000000 if sys.version_info >= (3, 13) else 0
+#: From 3.14 on a flag of the code says whether its first constant is a docstring (Include/cpython/code.h).
+_HAS_DOCSTRING: Final = 0x4000000 if sys.version_info >= (3, 14) else 0
 _OPTIMIZED: Final = 0x1  # the code of a function, not of a module or class
 _VARIABLE: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
 _WORDS: Final = "environment variable"

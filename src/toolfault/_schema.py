@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._json import is_array, is_mapping
 
 
 #: The envelope as a sub-schema, written out so that it needs no ``$defs`` of its own.
@@ -88,11 +89,14 @@ def _nested(schema: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _refers_to_root(value: object, depth: int = 32) -> bool:
-    if isinstance(value, Mapping):
-        return value.get("$ref") == "#" or (
-            depth > 0 and any(_refers_to_root(item, depth - 1) for item in value.values())
-        )
-    return depth > 0 and isinstance(value, list) and any(_refers_to_root(item, depth - 1) for item in value)
+    inner: list[Any] = []
+    if is_mapping(value):
+        if value.get("$ref") == "#":
+            return True
+        inner = list(value.values())
+    elif is_array(value):
+        inner = list(value)
+    return depth > 0 and any(_refers_to_root(item, depth - 1) for item in inner)
 
 
 def _takes_envelopes(schema: dict[str, Any]) -> bool:
@@ -100,7 +104,7 @@ def _takes_envelopes(schema: dict[str, Any]) -> bool:
     from jsonschema import Draft202012Validator  # noqa: PLC0415
 
     try:
-        validator = Draft202012Validator(schema)
+        validator: Any = Draft202012Validator(schema)
         return all(validator.is_valid(sample) for sample in _SAMPLES)
     except Exception:  # noqa: BLE001 -- a schema that can't be compiled or resolved has no room for anything
         return False

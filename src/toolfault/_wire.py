@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
 from toolfault._envelope import McpExecuteError
+from toolfault._json import is_array, is_mapping
 from toolfault._names import META_KEY, META_VERSION
 from toolfault._text import encodable
 from toolfault.errors import FoundIn, ToolFault
@@ -269,21 +270,6 @@ def as_mapping(value: Any) -> Mapping[Any, Any]:
     Return a value if it is a mapping, else an empty one.
     """
     return value if is_mapping(value) else {}
-
-
-def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
-    """
-    Tell whether a value is a mapping, of whatever.
-    """
-    # The look-up of an abstract class is slow.
-    return type(value) is dict or isinstance(value, Mapping)
-
-
-def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
-    """
-    Tell whether a value is a list or a tuple, of whatever.
-    """
-    return isinstance(value, list | tuple)
 
 
 def as_flag(value: Any) -> bool | None:

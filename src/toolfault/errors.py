@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, Literal, Self, TypeAlias, cast, overload
+from typing import Any, Literal, Self, TypeAlias, overload
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, category_named, code_named
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, whole_seconds
@@ -187,7 +187,7 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
     ) -> None:
         self.code = envelope.code
         self.envelope = envelope
-        self.outcome = outcome
+        self.outcome: Outcome | None = outcome
         self.facts: dict[str, Any] = dict(facts or {})
         self.received = received
         self.found_in: FoundIn | None = found_in
@@ -255,4 +255,4 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
 
 
 def _rebuilt(cls: type[ToolFault]) -> ToolFault:
-    return cast("ToolFault", cls.__new__(cls))
+    return cls.__new__(cls)

@@ -1,5 +1,5 @@
 """
-What may be told about a failure.
+What may be told about failures and retries, and what they are told.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from toolfault._classify import Call
+from toolfault._retry import Attempt, Stopped
 from toolfault.errors import ToolFault
 
 
-__all__ = ["FailureHook"]
+__all__ = ["Attempt", "AttemptHook", "FailureHook", "Stopped"]
 
 FailureHook: TypeAlias = Callable[[ToolFault, BaseException, Call], object]
 """
@@ -19,4 +20,9 @@ Called with the fault, the exception as it was raised, and the call, after a fai
 
 It runs where the tool ran, so it must be quick, and it is no coroutine function. What it raises is logged, and
 changes nothing.
+"""
+
+AttemptHook: TypeAlias = Callable[[Attempt], object]
+"""
+Called with what came of an attempt, before the wait for the next. What it raises is logged, and changes nothing.
 """

@@ -39,21 +39,27 @@ EXPECTED = {
 }  # fmt: skip
 
 
+# Without the proxies of the environment, and without reading all certificates of the world each time.
+OPTIONS = {"trust_env": False, "verify": False}
+
+
 def by_httpx(url):
-    httpx.get(url).raise_for_status()
+    with httpx.Client(**OPTIONS) as client:
+        client.get(url).raise_for_status()
 
 
 def by_httpx2(url):
-    httpx2.get(url).raise_for_status()
+    with httpx2.Client(**OPTIONS) as client:
+        client.get(url).raise_for_status()
 
 
 async def by_httpx_async(url):
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(**OPTIONS) as client:
         (await client.get(url)).raise_for_status()
 
 
 def by_httpx_unread(url):
-    with httpx.stream("GET", url) as answer:
+    with httpx.Client(**OPTIONS) as client, client.stream("GET", url) as answer:
         answer.raise_for_status()
 
 

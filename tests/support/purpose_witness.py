@@ -23,7 +23,16 @@ from toolfault._purpose import purpose_of
 
 
 #: Modules whose functions may be called with anything.
-WITNESSES = ["_pydecimal", "argparse", "ast", "base64", "bisect", "calendar", "codecs", "collections", "colorsys", "configparser", "contextlib", "copy", "csv", "dataclasses", "difflib", "email.charset", "email.generator", "email.header", "email.headerregistry", "email.message", "email.mime.text", "email.policy", "email.quoprimime", "email.utils", "encodings.idna", "encodings.punycode", "enum", "fnmatch", "fractions", "functools", "gettext", "graphlib", "hashlib", "heapq", "hmac", "html", "html.parser", "http", "http.cookies", "importlib.metadata", "inspect", "ipaddress", "json", "json.decoder", "json.encoder", "json.scanner", "mimetypes", "ntpath", "numbers", "operator", "optparse", "pickle", "pickletools", "plistlib", "posixpath", "pprint", "quopri", "random", "re", "reprlib", "shlex", "stat", "statistics", "string", "stringprep", "struct", "textwrap", "tokenize", "tomllib", "types", "typing", "unittest.mock", "urllib.parse", "urllib.request", "uuid", "weakref", "wsgiref.headers", "wsgiref.util", "xml.dom.minidom", "xml.etree.ElementPath", "xml.etree.ElementTree", "xml.sax.saxutils", "zoneinfo._common"]
+WITNESSES = """
+    _pydecimal argparse ast base64 bisect calendar codecs collections colorsys configparser contextlib copy csv
+    dataclasses difflib email.charset email.generator email.header email.headerregistry email.message email.mime.text
+    email.policy email.quoprimime email.utils encodings.idna encodings.punycode enum fnmatch fractions functools
+    gettext graphlib hashlib heapq hmac html html.parser http http.cookies importlib.metadata inspect ipaddress json
+    json.decoder json.encoder json.scanner mimetypes ntpath numbers operator optparse pickle pickletools plistlib
+    posixpath pprint quopri random re reprlib shlex stat statistics string stringprep struct textwrap tokenize tomllib
+    types typing urllib.parse uuid weakref wsgiref.headers wsgiref.util xml.dom.minidom xml.etree.ElementPath
+    xml.etree.ElementTree xml.sax.saxutils zoneinfo._common
+""".split()  # noqa: SIM905 -- a list of its own line each would be a page
 
 #: Functions that ask the machine, or change what all others see.
 SPARED = {"main", "setattr", "delattr", "getnode", "uuid1"}

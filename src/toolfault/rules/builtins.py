@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, short, whole, words
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, below, first_argument, short, whole, words
 
 
 class _Row(NamedTuple):
@@ -54,6 +54,7 @@ _LATE: Final = _Row(
     "Something that the tool depends on did not answer in time",
     LATER,
 )
+_UNREACHED: Final = _outage("No connection to a service that the tool depends on could be made")
 _NO_ROOM: Final = _final("There is no space left where the tool writes", "limit")
 
 #: errno by name (not every system has all) to what it means. Others: `_refused`.
@@ -149,11 +150,42 @@ def os_error(exc: BaseException) -> Verdict:
     )
 
 
+#: What the environment's policy does to a socket.
+NO_CONNECTION_ALLOWED: Final = Verdict(
+    code=McpErrorCode.NETWORK_BLOCKED,
+    message=f"The server's environment does not permit this network connection. {OPERATOR}",
+    family="network",
+)
+
+#: anyio's words over its attempts, which hang below.
+_ATTEMPTS: Final = "All connection attempts failed"
+
+
+def _of_attempts(exc: BaseException) -> Verdict:
+    for link in below(exc):
+        if isinstance(link, PermissionError):
+            return NO_CONNECTION_ALLOWED
+        if isinstance(link, OSError) and whole(link, "errno") is not None:
+            return os_error(link)
+    return _said(_UNREACHED, _UNREACHED.sentence)
+
+
+def _said(row: _Row, sentence: str) -> Verdict:
+    return Verdict(
+        code=row.code,
+        category=row.category,
+        retryable=row.retryable,
+        message=f"{sentence}. {row.advice}" if sentence else None,
+        family=row.family,
+    )
+
+
 def _without_errno(exc: BaseException, text: str) -> Verdict:
     """
     Judge an OSError that some library or author made of a text, by its class.
     """
-    message = None if text and not _no_text(text) else ""
+    if text == _ATTEMPTS:
+        return _of_attempts(exc)
     if isinstance(exc, TimeoutError):
         row = _LATE
     elif isinstance(exc, ConnectionRefusedError):

@@ -69,7 +69,10 @@ def _url(holder: object) -> str | None:
 
 def _about(exc: BaseException, verdict: Verdict) -> Verdict:
     url = _url(exc)
-    return replace(verdict, urls=(url,)) if url else verdict
+    if not url:
+        return verdict
+    # Without a scheme a host is taken for a path, and gets a slash.
+    return replace(verdict, urls=(url, url[1:]) if url.startswith("/") else (url,))
 
 
 def _status(exc: BaseException) -> Verdict:

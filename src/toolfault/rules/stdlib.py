@@ -6,6 +6,7 @@ Texts that hold a command line, a document, an address or a path are never shown
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import socket
@@ -22,11 +23,12 @@ from toolfault.rules._parts import (
     attr,
     below,
     first_argument,
+    seconds,
     short,
     whole,
     words,
 )
-from toolfault.rules.builtins import os_error
+from toolfault.rules.builtins import NO_CONNECTION_ALLOWED, os_error
 from toolfault.rules.http import verdict_for
 
 
@@ -147,7 +149,7 @@ def _exit_status(exc: BaseException) -> Verdict:
 def _expired(exc: BaseException) -> Verdict:
     limit = attr(exc, "timeout")
     known = type(limit) in {int, float} and 0 < limit < 10**9
-    within = f" within {limit:g} seconds" if known else " in time"
+    within = f" within {seconds(math.ceil(limit))}" if known else " in time"
     return _late(f"A program that the tool runs did not finish{within}")
 
 
@@ -256,11 +258,7 @@ def network_error(exc: BaseException) -> Verdict | None:
             return refused
         if isinstance(link, PermissionError):
             # Without a file, in a wrapper of the network: a policy of the environment.
-            return Verdict(
-                code=McpErrorCode.NETWORK_BLOCKED,
-                message=f"The server's environment does not permit this network connection. {OPERATOR}",
-                family="network",
-            )
+            return NO_CONNECTION_ALLOWED
         verdict = _stdlib_verdict(link)
         if verdict is not None:
             return verdict

@@ -1,7 +1,7 @@
 """
 Raises and accidents in what a library calls, and in what a library raises.
 """
-# ruff: noqa: B, PLR, C4, RET -- accidents are what a linter finds
+# ruff: noqa: B018, PLW0108 -- what a linter forbids is the point
 
 import ast
 import collections

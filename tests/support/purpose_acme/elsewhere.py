@@ -1,7 +1,7 @@
 """
 Helpers near and far, and what stands around a tool.
 """
-# ruff: noqa: B, PLR, C4, RET -- accidents are what a linter finds
+# ruff: noqa: PLW0108 -- what a linter forbids is the point
 
 import functools
 

@@ -1,7 +1,6 @@
 """
 What pydantic makes of raises and accidents.
 """
-# ruff: noqa: B, PLR, RET -- accidents are what a linter finds
 
 import pydantic
 

@@ -1,7 +1,7 @@
 """
 Where a raise instruction stands, and is not the author's word: the interpreter's own errors, and generated code.
 """
-# ruff: noqa: F901, B, PLE, PLR, PLW, PGH, EXE, FBT -- what a linter forbids is the point
+# ruff: noqa: B016, F901, PLE0704, PYI024, SIM105 -- what a linter forbids is the point
 
 import collections
 import dataclasses

@@ -1,7 +1,7 @@
 """
 Raises in handlers, and errors that are passed on.
 """
-# ruff: noqa: B, PLR, RET, PLW, SIM -- passing errors on in odd ways is the point
+# ruff: noqa: B904, PLE0704 -- passing errors on in odd ways is the point
 
 import asyncio
 import contextlib

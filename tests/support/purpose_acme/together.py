@@ -1,7 +1,6 @@
 """
 Threads, tasks, processes and groups.
 """
-# ruff: noqa: B, PLR, RET -- accidents are what a linter finds
 
 import asyncio
 import concurrent.futures

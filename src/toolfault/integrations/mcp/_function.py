@@ -78,7 +78,8 @@ def _default_guard() -> Guard:
 
 def _guarded(fn: F, guard: Guard, options: GuardOptions) -> F:
     if isinstance(fn, classmethod | staticmethod):
-        return cast("F", type(fn)(_guarded(fn.__func__, guard, options)))
+        inner: Any = fn.__func__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- of any signature
+        return cast("F", type(fn)(_guarded(inner, guard, options)))  # pyright: ignore[reportUnknownArgumentType] -- as above
     if not callable(fn):
         raise TypeError(f"guarded takes a callable, not {fn!r}")
     timeout = options.get("timeout")

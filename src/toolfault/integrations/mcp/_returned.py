@@ -51,9 +51,9 @@ def _first_text(result: CallToolResult) -> TextContent | None:
 
 
 def _has_envelope(result: CallToolResult) -> bool:
-    facts = (result.meta or {}).get(META_KEY)
-    found = facts.get("error") if isinstance(facts, dict) else None
-    for place in (result.structured_content, found):
+    facts: Any = (result.meta or {}).get(META_KEY)
+    places: list[Any] = [result.structured_content, facts.get("error") if isinstance(facts, dict) else None]  # pyright: ignore[reportUnknownMemberType] -- a peer's
+    for place in places:
         try:
             McpExecuteError.from_wire(place)
         except InvalidEnvelope:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeGuard, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
@@ -59,12 +59,16 @@ def install(server: S, guard: Guard | None = None) -> S:
         TypeError: A kind of server that can't be guarded.
         ValueError: The server is guarded already.
     """
-    if not isinstance(server, MCPServer):
+    if not _is_mcpserver(server):
         raise TypeError(f"install takes an MCPServer of mcp 2.3, not {type(server).__module__}.{type(server).__name__}")
     if isinstance(getattr(server, "__toolfault__", None), _Installed):
         raise ValueError(f"the server {server.name!r} is guarded already; one guard answers for all its tools")
-    _Installed(cast("MCPServer[Any]", server), guard or Guard())
+    _Installed(server, guard or Guard())
     return cast("S", server)
+
+
+def _is_mcpserver(server: object) -> TypeGuard[MCPServer[Any]]:
+    return isinstance(server, MCPServer)
 
 
 class GuardedMCPServer(MCPServer[Any]):
@@ -238,7 +242,7 @@ class _Installed:
         Register a tool. See ``MCPServer.add_tool``.
         """
         self._add_tool(fn, name=name, **kwargs)
-        self._check(name or getattr(fn, "__name__", ""))
+        self._check(name or str(getattr(fn, "__name__", "")))
 
     def _check(self, name: str) -> None:
         function = self._function(name)
