@@ -215,3 +215,14 @@ def test_every_class_of_anyio_stands_under_both_names():
     long = {name.removeprefix("anyio._core._exceptions.") for name in both if "_core" in name}
 
     assert short == long
+
+
+def test_attempts_that_are_not_permitted(facts):
+    """
+    A policy of the environment, in whatever place it hangs.
+    """
+    exc = OSError("All connection attempts failed")
+    exc.__cause__ = ExceptionGroup("x", [PermissionError(13, "Connect call failed ('10.0.0.1', 80)")])
+
+    assert facts(exc) == ("network_blocked", "permanent", False)
+    assert facts(OSError("All connection attempts failed")) == OUTAGE

@@ -199,9 +199,8 @@ def _without_errno(exc: BaseException, text: str) -> Verdict:
     else:
         about_file = isinstance(exc, FileNotFoundError | FileExistsError | NotADirectoryError | IsADirectoryError)
         return Verdict(code=McpErrorCode.INTERNAL, family="file" if about_file else "other")
-    if message is not None:
-        message = f"{row.sentence}. {row.advice}"
-    return Verdict(code=row.code, category=row.category, retryable=row.retryable, message=message, family=row.family)
+    # Its own text stays, if it has one that may be shown.
+    return _said(row, "" if text and not _no_text(text) else row.sentence)
 
 
 def _refused(name: str, number: int, paths: tuple[str, ...]) -> Verdict:

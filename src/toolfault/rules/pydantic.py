@@ -36,7 +36,6 @@ _JSONSCHEMA: Final = "jsonschema.exceptions.ValidationError"
 
 #: Types whose own text holds a part of the value.
 _WITHOUT_VALUE: Final[dict[str, str]] = {
-    "assertion_error": "is not valid",
     "complex_str_parsing": "must be a complex number",
     "complex_type": "must be a complex number",
     "get_attribute_error": "can't be read",
@@ -62,7 +61,7 @@ _BETTER: Final[dict[str, str]] = {
     "value_error.extra": "is not known",
 }
 
-_should = re.compile(r"^(?:[A-Z][\w-]{0,32} ){1,3}should ").sub
+_should = re.compile(r"^(?:(?:[A-Z]\w{0,32} )?[Ii]nput|[A-Z][\w-]{0,32}) should ").sub
 _author = re.compile(r"^(?:Value error|Assertion failed), ").sub
 _quoted = re.compile(
     r"'((?:[^'\\]|\\.){0,200})'|(?<![\w.'])(-?[0-9]{1,18}(?:\.[0-9]{1,18})?|True|False|None)(?![\w.'])"
@@ -194,16 +193,11 @@ def _message(kind: str, text: str, context: Mapping[str, Any]) -> str:
     if kind == "union_tag_invalid":
         # Its text quotes the tag that was given.
         return f"must be tagged as one of {safe_str(context.get('expected_tags', 'the expected tags'))}"[:_MAX_TEXT]
-    if kind == "assertion_error" and not _is_bare_assert(context):
-        return _author("", text)[:_MAX_TEXT]
-    return _WITHOUT_VALUE.get(kind) or _should("must ", _author("", text))[:_MAX_TEXT] or "is not valid"
-
-
-def _is_bare_assert(context: Mapping[str, Any]) -> bool:
-    # Under pytest, and for asserts without a message, the text is the comparison with its values.
-    error = context.get("error")
-    args = error.args if isinstance(error, AssertionError) else ()
-    return not args or not isinstance(args[0], str) or "assert " in args[0]
+    if kind in {"value_error", "assertion_error"}:
+        # The author's words; of an assert without any, pytest makes the comparison with its values.
+        said = _author("", text).partition("\n")[0] if kind == "assertion_error" else _author("", text)
+        return said[:_MAX_TEXT] if said and not said.startswith("assert ") else "is not valid"
+    return _WITHOUT_VALUE.get(kind) or _should("must ", text)[:_MAX_TEXT] or "is not valid"
 
 
 def _allowed(kind: str, context: Mapping[str, Any]) -> list[Any]:
