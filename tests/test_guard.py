@@ -592,3 +592,32 @@ def test_any_tree_of_exceptions_becomes_an_envelope_within_its_caps(tree, disclo
     assert envelope.category != "unknown"
     if disclosure is not Disclosure.FULL:
         assert "hunter2" not in text
+
+
+def elsewhere(module, source="def refused():\n    raise PermissionError(13, 'Permission denied')\n"):
+    """
+    Return a function of somebody else's module that is refused something, without a file name.
+    """
+    space = {"__name__": module, "__file__": f"/elsewhere/{module}.py"}
+    exec(compile(source, f"/elsewhere/{module}.py", "exec"), space)
+    return space["refused"]
+
+
+@pytest.mark.parametrize(("module", "code"), [("socket", "network_blocked"), ("httpx", "network_blocked"), ("somelib", "internal")])
+@pytest.mark.parametrize("above", [None, "asyncio", "anyio._backends._asyncio"])
+def test_a_refusal_without_a_file_is_told_by_what_it_came_through(module, code, above):
+    refused = elsewhere(module)
+
+    def run():
+        author.calls(refused)
+
+    if above:
+        # An event loop or a worker thread above the tool is on the traceback too.
+        loop = elsewhere(above, "def refused(inner):\n    inner()\n")
+        assert judged(loop, run).code == code
+    else:
+        assert judged(run).code == code
+
+
+def test_a_refusal_that_was_never_raised_is_the_caller_s():
+    assert Guard().judge(PermissionError(13, "Permission denied"), Call(tool="t")).code == "permission_denied"

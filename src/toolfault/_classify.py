@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from toolfault._causes import causes_of, handled_by, is_group, leaves_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._envelope import McpExecuteError
+from toolfault._envelope import made
 from toolfault._json import is_array, is_mapping
 from toolfault._names import class_name, qualified_name
 from toolfault._prose import careful
@@ -212,12 +212,14 @@ class _Case:
     One call and what to judge it by.
     """
 
-    __slots__ = ("call", "home", "policy")
+    __slots__ = ("_said", "call", "home", "policy")
 
     def __init__(self, call: Call, policy: Policy, home: Home) -> None:
         self.call = call
         self.policy = policy
         self.home = home
+        # What the tables said of each exception: a cause is judged, and shown in the chain.
+        self._said: dict[int, tuple[str, Verdict]] = {}
 
     # Finding the exception that decides
 
@@ -280,7 +282,10 @@ class _Case:
         return self._named_rule(exc)[1]
 
     def _named_rule(self, exc: BaseException) -> tuple[str, Verdict]:
-        return _asked(self.policy.registry, exc) or ("", _INTERNAL)
+        said = self._said.get(id(exc))
+        if said is None:
+            said = self._said[id(exc)] = _asked(self.policy.registry, exc) or ("", _INTERNAL)
+        return said
 
     # Arguments and results
 
@@ -371,7 +376,7 @@ class _Case:
         elif meant is None:
             # A class of a package with a rule keeps its code; a builtin that only code meets says nothing.
             meant = _INTERNAL if verdict.family in _SILENT and name.startswith("builtins.") else verdict
-        return _Finding(verdict=replace(meant, message=None), leaf=exc, reason=reason, deliberate=True, text=text)
+        return _Finding(verdict=meant, leaf=exc, reason=reason, deliberate=True, text=text)
 
     def _own_class(self, exc: BaseException, depth: int) -> _Finding:
         """
@@ -379,9 +384,7 @@ class _Case:
         """
         text = text_of(exc)
         verdict, reason = self._own_verdict(exc, text, depth)
-        return _Finding(
-            verdict=replace(verdict, message=None), leaf=exc, reason=f"own class, {reason}", deliberate=True, text=text
-        )
+        return _Finding(verdict=verdict, leaf=exc, reason=f"own class, {reason}", deliberate=True, text=text)
 
     def _own_verdict(self, exc: BaseException, text: str, depth: int) -> tuple[Verdict, str]:
         if (based := self._by_library_base(exc)) is not None:
@@ -428,7 +431,7 @@ class _Case:
             message = f"The server is not configured: the environment variable {variable} is not set."
             return _Finding(verdict=replace(_INTERNAL, message=message), leaf=exc, reason="environment", crash=True)
         if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
-            verdict = _socket_or_disk(exc)
+            verdict = _socket_or_disk(exc, self.home)
         if not name or verdict.family in _SILENT or verdict.code is McpErrorCode.TOOL_PANICKED:
             return self._crash(exc, verdict, purpose.reason)
         return _Finding(
@@ -457,7 +460,7 @@ class _Case:
         verdict = self._as_declared(finding)
         code, category, retryable = _resolved(verdict)
         message = self._message(finding, verdict, code, failure_id)
-        envelope = McpExecuteError.model_construct(
+        envelope = made(
             code=code,
             message=message,
             category=category,
@@ -505,10 +508,12 @@ class _Case:
         withheld = self.policy.disclosure is Disclosure.WITHHELD
         if finding.author is not None:
             message = self._shown(finding.author.envelope.message)
-        elif finding.text is not None and (finding.deliberate or not withheld):
+        elif finding.text and (finding.deliberate or not withheld):
             message = self._shown(finding.text)
         elif verdict.message is not None and not (finding.crash and withheld and verdict.family in _SILENT):
             message = self._shown(verdict.message)
+        elif finding.deliberate:
+            message = ""
         else:
             message = self._composed(finding, withheld=withheld, failure_id=failure_id)
         return message or _wordless(finding.leaf, code)
@@ -614,9 +619,9 @@ def _of_author(fault: ToolFault) -> Verdict:
 
 def _telling(found: _Finding) -> Verdict:
     """
-    Return what a handled exception lends to the one raised over it: everything but its words.
+    Return what a handled exception lends to the one raised over it: everything but a chain of its own.
     """
-    return replace(found.verdict, message=None, paths=(), urls=(), causes=())
+    return replace(found.verdict, causes=()) if found.verdict.causes else found.verdict
 
 
 def _asked(registry: Registry, exc: BaseException) -> tuple[str, Verdict] | None:
@@ -662,11 +667,11 @@ def _wordless(exc: BaseException, code: McpErrorCode) -> str:
     return f"The tool failed ({kind}) and did not say why."
 
 
-def _socket_or_disk(exc: BaseException) -> Verdict:
+def _socket_or_disk(exc: BaseException, home: Home) -> Verdict:
     """
     Judge a PermissionError without a file name by where it came through (design 5.5).
     """
-    if through(exc) & _SOCKETS:
+    if through(exc, home) & _SOCKETS:
         return Verdict(
             code=McpErrorCode.NETWORK_BLOCKED,
             message="The server's environment does not permit this network connection. Its operator can allow it.",

@@ -221,7 +221,7 @@ class McpExecuteError(BaseModel):
         # null is refused here, unlike in the other optional members.
         if not is_array(chain) or not all(isinstance(cause, str) for cause in chain):
             _refuse("wrong-type", "cause_chain")
-        return cls.model_construct(
+        return made(
             code=fold_code(code),
             message=message,
             category=fold_category(category),
@@ -241,6 +241,38 @@ class McpExecuteError(BaseModel):
             ValueError: The text is no JSON.
         """
         return cls.from_wire(json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant))
+
+
+def made(
+    code: McpErrorCode,
+    message: str,
+    category: McpErrorCategory,
+    retryable: bool,
+    retry_after_seconds: int | None = None,
+    hint: str | None = None,
+    cause_chain: tuple[str, ...] = (),
+) -> McpExecuteError:
+    """
+    Return an envelope of values that were checked before, as `model_construct` does at a fraction of its price.
+    """
+    envelope = McpExecuteError.__new__(McpExecuteError)
+    values = {
+        "code": code,
+        "message": message,
+        "category": category,
+        "retryable": retryable,
+        "retry_after_seconds": retry_after_seconds,
+        "hint": hint,
+        "cause_chain": cause_chain,
+    }
+    _set(envelope, "__dict__", values)
+    _set(envelope, "__pydantic_fields_set__", set(values))
+    _set(envelope, "__pydantic_extra__", None)
+    _set(envelope, "__pydantic_private__", None)
+    return envelope
+
+
+_set = object.__setattr__
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -240,14 +240,22 @@ def from_environ(exc: BaseException) -> bool:
     return tb.tb_frame.f_code.co_qualname == "_Environ.__getitem__" and tb.tb_frame.f_globals is os.__dict__
 
 
-def through(exc: BaseException) -> frozenset[str]:
+def through(exc: BaseException, home: Home | None = None) -> frozenset[str]:
     """
-    Return the top-level packages that an exception came through, from the innermost 200 entries of its traceback.
+    Return the top-level packages that an exception came through below the author's own code.
+
+    What stands above it ran the tool, in an event loop or a thread, and says nothing of the failure. Only the
+    innermost 200 entries of the traceback are looked at.
     """
     try:
-        entries = deque(_entries(_traceback(exc)), MAX_THROUGH)
-        names = (tb.tb_frame.f_globals.get("__name__") for tb in entries)
-        return frozenset(name.partition(".")[0] for name in names if isinstance(name, str))
+        found = set[str]()
+        for tb in deque(_entries(_traceback(exc)), MAX_THROUGH):
+            name = tb.tb_frame.f_globals.get("__name__")
+            if home is not None and home.owns(tb.tb_frame.f_globals):
+                found.clear()
+            elif isinstance(name, str):
+                found.add(name.partition(".")[0])
+        return frozenset(found)
     except Exception:  # noqa: BLE001 -- as everywhere here
         return frozenset()
 

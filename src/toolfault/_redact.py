@@ -39,6 +39,10 @@ _UNFINISHED: Final = 256
 #: One replacement can uncover another; then the families run again, this often at most.
 _ROUNDS: Final = 4
 
+#: How many short texts a redactor remembers with what is left of them, and how long those may be.
+_SEEN: Final = 256
+_SHORT: Final = 256
+
 
 class Redactor:
     """
@@ -54,7 +58,7 @@ class Redactor:
         ValueError: A secret is too short to be told from ordinary text.
     """
 
-    __slots__ = ("_exact", "_extra", "_registered", "_roots", "_spelled_oddly", "_warned")
+    __slots__ = ("_exact", "_extra", "_registered", "_roots", "_seen", "_spelled_oddly", "_warned")
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class Redactor:
         self._roots: Final = _known_roots() if roots is None else _folders(roots)
         self._extra: Final = extra
         self._warned: Final[list[bool]] = []
+        self._seen: Final[dict[tuple[str, int], str]] = {}
 
     def redact(self, text: str) -> str:
         """
@@ -116,6 +121,18 @@ class Redactor:
         """
         Return what may leave of a text, in at most *limit* bytes of UTF-8.
         """
+        # Tables say the same sentences over and over; what has a path depends on the caller.
+        if self._extra is not None or len(text) > _SHORT or "/" in text or "\\" in text:
+            return self._scrubbed(text, limit, known)
+        key = (text, limit)
+        seen = self._seen.get(key)
+        if seen is None:
+            if len(self._seen) >= _SEEN:
+                self._seen.clear()
+            seen = self._seen[key] = self._scrubbed(text, limit, ())
+        return seen
+
+    def _scrubbed(self, text: str, limit: int, known: Iterable[str]) -> str:
         if len(text) >= WINDOW:
             text = _windowed(text, self._exact)
         if self._spelled_oddly:

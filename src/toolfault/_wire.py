@@ -88,8 +88,12 @@ def last_resort(*, structured: bool = True) -> dict[str, Any]:
 
 
 def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[str, Any]:
-    envelope = json_safe(fault.envelope.to_wire())
-    message = envelope["message"]
+    envelope = fault.envelope.to_wire()
+    message = envelope["message"] = encodable(envelope["message"])
+    if fault.envelope.hint is not None:
+        envelope["hint"] = encodable(fault.envelope.hint)
+    if fault.envelope.cause_chain:
+        envelope["cause_chain"] = [encodable(cause) for cause in fault.envelope.cause_chain]
     texts = [message]
     if guidance is not Guidance.NONE and (advice := advice_for(fault.envelope)):
         advice = encodable(advice)
@@ -97,7 +101,9 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
     result: dict[str, Any] = {"content": [{"type": "text", "text": text} for text in texts], "isError": True}
     facts: dict[str, Any] = {"v": META_VERSION}
     if guidance is not Guidance.NONE:
-        facts |= {str(key): json_safe(value) for key, value in fault.facts.items() if value is not None}
+        for key, value in fault.facts.items():
+            if value is not None:
+                facts[str(key)] = json_safe(value)
         if fault.outcome is not None:
             facts["outcome"] = fault.outcome
     if structured:

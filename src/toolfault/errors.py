@@ -18,7 +18,7 @@ from datetime import timedelta
 from typing import Any, Literal, Self, TypeAlias, overload
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, category_named, code_named
-from toolfault._envelope import InvalidEnvelope, McpExecuteError, whole_seconds
+from toolfault._envelope import InvalidEnvelope, McpExecuteError, made, whole_seconds
 from toolfault._text import safe_str
 from toolfault._verdict import Outcome
 
@@ -154,7 +154,7 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
         if isinstance(causes, str):
             raise ValueError("causes is a list of texts, not one text")
         self._set(
-            McpExecuteError.model_construct(
+            made(
                 code=code,
                 message=message,
                 category=default_category if category is None else category_named(category),

@@ -139,7 +139,13 @@ SIDES = [
     (403, {}, '{"message": "Resource not accessible by integration"}', DENIED, None),
     (403, {}, '{"message": "separate limits apply"}', DENIED, None),
     (403, {PROXY: "proxy.corp; error=http_request_denied"}, None, BLOCKED, None),
-    (403, {PROXY: 'a.cdn; received-status=200, "b"; error=destination_ip_prohibited; details="x"'}, None, BLOCKED, None),
+    (
+        403,
+        {PROXY: 'a.cdn; received-status=200, "b"; error=destination_ip_prohibited; details="x"'},
+        None,
+        BLOCKED,
+        None,
+    ),
     (403, {PROXY: "proxy.corp; received-status=403"}, None, DENIED, None),
     (403, {PROXY: "proxy.corp; error=no_such_error"}, None, DENIED, None),
     (403, {PROXY: 'proxy.corp; details="no error=x here"'}, None, DENIED, None),
@@ -219,7 +225,8 @@ def test_a_404_claims_nothing():
     Some APIs hide a refusal behind it.
     """
     assert (
-        verdict_for(404).message == "The upstream API found nothing, or does not show it (HTTP 404). Check the arguments."
+        verdict_for(404).message
+        == "The upstream API found nothing, or does not show it (HTTP 404). Check the arguments."
     )
 
 
@@ -243,7 +250,9 @@ def test_a_status_without_a_row_of_its_own_has_its_phrase():
     """
     The standard's phrase, for what the table does not know.
     """
-    assert "(HTTP 418 I'm a Teapot)" in verdict_for(418).message or "(HTTP 418 I'm a teapot)" in verdict_for(418).message
+    assert (
+        "(HTTP 418 I'm a Teapot)" in verdict_for(418).message or "(HTTP 418 I'm a teapot)" in verdict_for(418).message
+    )
     assert "(HTTP 499)" in verdict_for(499).message
     assert "(HTTP 599)" in verdict_for(599).message
 

@@ -2,6 +2,8 @@
 httpx and httpx2: everything but statuses.
 """
 
+# ruff: noqa: SIM117 -- the nesting shows which client belongs to which server
+
 import asyncio
 import ssl
 
@@ -329,7 +331,10 @@ def test_no_stream_of_events(caught, facts, verdict_on, upstream):
     """
 
     def listen():
-        with httpx2.Client(trust_env=False, verify=False) as client, client.sse(f"{upstream}/200?key=NOTREAL") as events:
+        with (
+            httpx2.Client(trust_env=False, verify=False) as client,
+            client.sse(f"{upstream}/200?key=NOTREAL") as events,
+        ):
             list(events)
 
     exc = caught(listen)
@@ -348,7 +353,7 @@ def test_the_reason_is_taken_from_below_only(facts, verdict_on, hx):
         try:
             raise PermissionError(13, "Permission denied")
         except PermissionError:
-            raise hx.ConnectError("no route")
+            raise hx.ConnectError("no route")  # noqa: B904 -- what is handled here is the point
     except hx.ConnectError as exc:
         assert facts(exc) == OUTAGE
 

@@ -50,7 +50,9 @@ UNREACHABLE = ("mcp_server_unreachable", "transient", True)
         (-1, "User rejected sampling request", ("permission_denied", "permanent", False)),
         (-32603, "Internal error", INTERNAL),
         (0, "boom", INTERNAL),
-        (-32600, "Invalid Request", None),
+        (-32600, "Invalid Request", INTERNAL),
+        (-32700, "Parse error: invalid argument", INTERNAL),
+        (-32600, "Session terminated", UNREACHABLE),
         (10**30, "boom", INTERNAL),
     ],
 )
@@ -119,23 +121,27 @@ def test_its_constructor_called_wrongly(caught, facts):
     assert facts(caught(lambda: MCPError("Backend said no")))[0] == "tool_panicked"
 
 
-def test_a_session_that_really_times_out_or_closes(caught, facts):
+def test_a_session_that_really_times_out_or_closes(facts):
     """
     What the SDK itself raises.
     """
     from mcp.client.session import ClientSession
 
     async def asks(close):
-        to_client, from_server = anyio.create_memory_object_stream(1)
-        to_server, from_client = anyio.create_memory_object_stream(1)
+        to_client, from_server = anyio.create_memory_object_stream(10)
+        to_server, from_client = anyio.create_memory_object_stream(10)
         async with to_client, from_server, to_server, from_client:
-            async with ClientSession(from_server, to_server, read_timeout_seconds=0.01) as session:
+            limit = None if close else 0.01
+            async with ClientSession(from_server, to_server, read_timeout_seconds=limit) as session:
                 if close:
                     await to_client.aclose()
-                await session.send_ping()
+                try:
+                    await session.send_ping()
+                except MCPError as exc:
+                    return exc
 
-    assert facts(caught(lambda: anyio.run(asks, False))) == LATE
-    assert facts(caught(lambda: anyio.run(asks, True))) == UNREACHABLE
+    assert facts(anyio.run(asks, False)) == LATE
+    assert facts(anyio.run(asks, True)) == UNREACHABLE
 
 
 def test_what_hosts_give_to_authors(facts, verdict_on):

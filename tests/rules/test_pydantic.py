@@ -4,7 +4,7 @@ Values that do not fit a schema.
 
 import enum
 import uuid
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Any, Literal
 
 import jsonschema
@@ -41,7 +41,7 @@ class Arguments(BaseModel):
     city: str = Field(default="x", min_length=1, max_length=8, pattern="^[a-z]+$")
     days: int = Field(default=1, le=14, gt=0, multiple_of=1)
     unit: Unit = Unit.CELSIUS
-    mode: Literal["fast", "slow", 3, 1.5, True, None] = "fast"
+    mode: Literal["fast", "slow", 3, 1.5, True, None] = "fast"  # noqa: PYI061 -- as one list of allowed values
     tags: list[str] = Field(default=[], max_length=2)
     id: uuid.UUID = uuid.UUID(int=0)
     url: HttpUrl = HttpUrl("http://x/")
@@ -98,8 +98,13 @@ def refused(**arguments):
         ({"id": "zNOTREAL"}, "id", "uuid_parsing", "must be a valid UUID"),
         ({"url": "NOTREAL"}, "url", "url_parsing", "must be a valid URL"),
         ({"url": "NOTREAL://x"}, "url", "url_scheme", "URL scheme should be 'http' or 'https'"),
-        ({"at": datetime(2000, 1, 1)}, "at", "timezone_aware", "must have timezone info"),
-        ({"day": "NOTREAL"}, "day", "date_from_datetime_parsing", "must be a valid date or datetime, input is too short"),
+        ({"at": "2000-01-01T00:00:00"}, "at", "timezone_aware", "must have timezone info"),
+        (
+            {"day": "NOTREAL"},
+            "day",
+            "date_from_datetime_parsing",
+            "must be a valid date or datetime, input is too short",
+        ),
         ({"data": "{NOTREAL"}, "data", "json_invalid", "must be valid JSON"),
         ({"pet": {"kind": "NOTREAL"}}, "pet", "union_tag_invalid", "must be tagged as one of 'cat', 'dog'"),
         ({"pet": {}}, "pet", "union_tag_not_found", None),
@@ -177,8 +182,10 @@ def test_nearest(arguments, hint):
         ({"days": 99}, "1 argument of 'forecast' was refused: `days` must be less than or equal to 14."),
         (
             {"days": 99, "even": 3},
-            "2 arguments of 'forecast' were refused: `days` must be less than or equal to 14; "
-            "`even`: an even number is needed.",
+            (
+                "2 arguments of 'forecast' were refused: `days` must be less than or equal to 14; "
+                "`even`: an even number is needed."
+            ),
         ),
         (
             {"tags": [1, 2]},
@@ -186,9 +193,11 @@ def test_nearest(arguments, hint):
         ),
         (
             {name: object() for name in ("city", "days", "unit", "tags", "id", "url", "day")},
-            "7 arguments of 'forecast' were refused: `city` must be a valid string; `days` must be a valid integer; "
-            "`unit` must be 'celsius' or 'kelvin'; `tags` must be a valid list; "
-            "`id` must be a string, bytes or UUID object; and 2 more.",
+            (
+                "7 arguments of 'forecast' were refused: `city` must be a valid string; `days` must be a valid integer; "
+                "`unit` must be 'celsius' or 'kelvin'; `tags` must be a valid list; "
+                "`id` must be a string, bytes or UUID object; and 2 more."
+            ),
         ),
     ],
 )
@@ -386,7 +395,9 @@ def test_schemas_that_are_none(caught, facts):
 
 # ---- whatever comes
 
-SHAPES = st.sampled_from([int, str, date, uuid.UUID, HttpUrl, Json, Unit, Literal["a", "b"], list[int], dict[str, int], Cat])
+SHAPES = st.sampled_from(
+    [int, str, date, uuid.UUID, HttpUrl, Json, Unit, Literal["a", "b"], list[int], dict[str, int], Cat]
+)
 SECRET = st.from_regex(r"\A[#%&@~]{12}\Z")
 
 

@@ -100,3 +100,7 @@ def grouped(*members):
 
 def bad_shape():
     raise TypeError("bad shape")
+
+
+def calls(function):
+    function()

@@ -1,15 +1,20 @@
 """
-What a gRPC status means, by name; for the tables of the packages that speak gRPC.
+What a gRPC status means, by name, for every package that speaks gRPC; and the exceptions of grpc itself.
+
+The details of a status are written by the service, so they are looked at and never shown.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._verdict import Verdict
-from toolfault.rules._parts import LATER, NO_USE, seconds
+from toolfault._delays import MAX_DELAY_SECONDS
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, attr, seconds, words
 
 
 class Row(NamedTuple):
@@ -94,14 +99,20 @@ _USED_UP: Final = Row(
 
 # The library's own words where a message exceeds its limit; and those of quotas that no short wait refills.
 _too_large = re.compile(r"(?:received|sent|trying to send) message larger than max", re.IGNORECASE).search
-_period = re.compile(r"\b(?:daily|monthly|per[_ ]day|per[_ ]month|billing)\b", re.IGNORECASE).search
+_period = re.compile(r"\b(?:daily|monthly|billing)\b|per[_ ]?(?:day|month)", re.IGNORECASE).search
+_moment = re.compile(r"per[_ ]?(?:\d{1,4}[_ ]?)?(?:second|minute|hour)", re.IGNORECASE).search
 
 #: How much of a text is looked at.
 _TEXT: Final = 2048
 
 
 def verdict_for(
-    status: str | int, *, text: str = "", delay: int | None = None, peer: str = "The upstream API"
+    status: str | int,
+    *,
+    text: str = "",
+    delay: int | None = None,
+    quota: str = "",
+    peer: str = "The upstream API",
 ) -> Verdict:
     """
     Return what a gRPC status means.
@@ -110,6 +121,7 @@ def verdict_for(
         status: Its name or its number.
         text: The details that came with it; looked at, never shown.
         delay: Seconds that the upstream asks to wait (``RetryInfo``).
+        quota: The quotas that it says are used up (``QuotaFailure``); looked at, never shown.
         peer: Who answered, as the subject of a sentence.
     """
     name = _NAMES[status] if isinstance(status, int) and 0 <= status < len(_NAMES) else str(status).upper()
@@ -117,7 +129,7 @@ def verdict_for(
     if name == "RESOURCE_EXHAUSTED":
         if _too_large(text[:_TEXT]):
             row = _callers("A message is too large for {peer} ({grpc})", "Ask for less, or send less.")
-        elif delay is None and _period(text[:_TEXT]):
+        elif delay is None and (_period(text[:_TEXT]) or (quota and not _moment(quota[:_TEXT]))):
             row = _USED_UP
     wait = delay if row.retryable else None
     shown = peer if row.sentence.startswith("{peer}") or not peer.startswith("The ") else f"the {peer[4:]}"
@@ -134,3 +146,190 @@ def verdict_for(
         credentials=row.credentials,
         forwarded=row.forwarded,
     )
+
+
+# ---- what stands beside a status
+
+
+class Told(NamedTuple):
+    """
+    What the trailing metadata of a call say of another try.
+
+    Attributes:
+        delay:
+            Seconds to wait, rounded up.
+
+        quota:
+            The quotas that are used up.
+    """
+
+    delay: int | None = None
+    quota: str = ""
+
+
+#: The entries of trailing metadata in which a RetryInfo, or a Status with details, stands.
+_RETRY_INFO: Final = "google.rpc.retryinfo-bin"
+_DETAILS: Final = "grpc-status-details-bin"
+
+#: How many entries and details are looked at, and how long one may be.
+_MAX_ENTRIES: Final = 64
+_MAX_BYTES: Final = 16384
+
+
+def told_by(call: object) -> Told:
+    """
+    Return what an ended call's trailing metadata say of another try; it is an error, or what came with one.
+    """
+    told = Told()
+    try:
+        for key, value in islice(_answer(call, "trailing_metadata") or (), _MAX_ENTRIES):
+            if type(value) is not bytes or len(value) > _MAX_BYTES:
+                continue
+            if key == _RETRY_INFO:
+                told = told._replace(delay=_delay(value))
+            elif key == _DETAILS:
+                found = _details(value)
+                told = Told(told.delay if found.delay is None else found.delay, found.quota)
+    except Exception:  # noqa: BLE001 -- a peer's bytes; what was read so far is all there is
+        return told
+    return told
+
+
+def _answer(call: object, method: str) -> Any:
+    try:
+        # Of a call that has not ended, grpc's methods wait until it has.
+        return None if method != "done" and _answer(call, "done") is False else getattr(call, method)()
+    except Exception:  # noqa: BLE001 -- the base class has none of the methods, a half-built call no state
+        return None
+
+
+def _details(status: bytes) -> Told:
+    """
+    Read a google.rpc.Status, whose third field holds the details, each an Any: a type's URL, a message.
+    """
+    told = Told()
+    for detail in islice((value for number, value in _fields(status) if number == 3), _MAX_ENTRIES):
+        packed = dict(_fields(detail))
+        kind, value = bytes(packed.get(1, b"")), packed.get(2, b"")
+        if kind.endswith(b"/google.rpc.RetryInfo"):
+            told = told._replace(delay=_delay(value))
+        elif kind.endswith(b"/google.rpc.QuotaFailure"):
+            texts = [text for _, violation in _fields(value) for _, text in _fields(violation)]
+            told = told._replace(quota=" ".join([told.quota, *(_shown(text) for text in texts)])[:_TEXT])
+    return told
+
+
+def _shown(text: bytes | int) -> str:
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else ""
+
+
+def _delay(retry_info: bytes | int) -> int | None:
+    """
+    Read a google.rpc.RetryInfo, whose first field is a Duration: seconds, nanoseconds.
+    """
+    duration = dict(_fields(retry_info)).get(1)
+    if not isinstance(duration, bytes):
+        return None
+    parts = dict(_fields(duration))
+    return whole_seconds(parts.get(1, 0), parts.get(2, 0))
+
+
+def whole_seconds(count: object, nanos: object) -> int | None:
+    """
+    Return a protobuf Duration in seconds, rounded up; None: it is no sound wait.
+    """
+    if type(count) is not int or type(nanos) is not int or not 0 <= nanos < 10**9:
+        return None
+    total = count + (nanos > 0)
+    return total if 0 <= total <= MAX_DELAY_SECONDS else None
+
+
+def _fields(message: bytes | int) -> Iterator[tuple[int, bytes | int]]:
+    """
+    Go through the fields of a protobuf message: numbers as int, what has a length as bytes, others left out.
+
+    Raises:
+        IndexError: The message ends in the middle of a field.
+        ValueError: It is no message.
+    """
+    if isinstance(message, int):
+        raise ValueError("a number is no message")  # noqa: TRY004 -- as the other faults of the bytes
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind, number = key & 7, key >> 3
+        if kind == 0:
+            value, at = _varint(message, at)
+            yield number, value
+        elif kind == 2:
+            length, at = _varint(message, at)
+            if length > len(message) - at:
+                raise IndexError("the field is cut off")
+            yield number, message[at : at + length]
+            at += length
+        elif kind in {1, 5}:
+            at += 8 if kind == 1 else 4
+        else:
+            raise ValueError("a kind of field that nobody writes")
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for place in range(10):
+        byte = message[at + place]
+        value |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            return value, at + place + 1
+    raise ValueError("a number of more than 64 bits")
+
+
+# ---- grpc
+
+
+def status_name(code: object) -> str | None:
+    """
+    Return the name of a ``grpc.StatusCode``.
+    """
+    return words(code, "name")
+
+
+def _rpc(exc: BaseException) -> Verdict:
+    """
+    Judge by its gRPC status: the table above.
+    """
+    told = told_by(exc)
+    details = _answer(exc, "details")
+    return verdict_for(
+        status_name(_answer(exc, "code")) or "UNKNOWN",
+        text=details if type(details) is str else "",
+        delay=told.delay,
+        quota=told.quota,
+    )
+
+
+def _final(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {NO_USE}", origin="upstream")
+
+
+_MISUSED: Final = Verdict(
+    code=McpErrorCode.TOOL_PANICKED,
+    message=f"The tool used a gRPC call in a state that does not allow it. {NO_USE}",
+    family="bug",
+)
+
+RULES: Final[dict[str, Rule]] = {
+    # The base class; what is raised are private classes below it, which have a status.
+    "grpc.RpcError": _rpc,
+    "grpc.FutureCancelledError": _final("The call to the upstream API was cancelled"),
+    "grpc.FutureTimeoutError": Verdict(
+        code=McpErrorCode.TOOL_TIMEOUT,
+        message=f"The upstream API could not be reached, or did not answer, in time. {LATER}",
+        family="timeout",
+        origin="upstream",
+    ),
+    "grpc._cython.cygrpc.BaseError": _final("The call to the upstream API failed"),
+    "grpc._cython.cygrpc.UsageError": _MISUSED,
+    "grpc.experimental.UsageError": _MISUSED,
+}
+
+IGNORED: Final = frozenset({"grpc.experimental.ExperimentalApiWarning"})

@@ -106,7 +106,13 @@ def _by_words(text: str, code: int | None) -> Verdict:
     from toolfault._prose import careful  # noqa: PLC0415
 
     said = careful(text, rpc_code=code)
-    return _BROKEN if said is None else replace(said, origin=said.origin or "upstream")
+    # A request that is no request is a mistake of whoever wrote it, not of whoever called the tool.
+    if said is None or (code in _MALFORMED and said.code is McpErrorCode.INVALID_ARGUMENTS):
+        return _BROKEN
+    return replace(said, origin=said.origin or "upstream")
+
+
+_MALFORMED: Final = frozenset({-32600, -32700})
 
 
 def _unexpected(exc: BaseException) -> Verdict:
@@ -124,6 +130,7 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(HOST_ERRORS, _GENERAL),
     "mcp.shared.exceptions.MCPError": _answer,
     "mcp.shared.exceptions.McpError": _answer,  # mcp 1.x
+    "mcp.shared.exceptions.NoBackChannelError": _plain("The tool has no way to ask its client anything"),
     "mcp.server.mcpserver.exceptions.MCPServerError": _GENERAL,
     "mcp.server.mcpserver.exceptions.ResourceNotFoundError": _ARGUMENTS,
     "mcp.server.mcpserver.exceptions.UnexpectedResourceError": _unexpected,

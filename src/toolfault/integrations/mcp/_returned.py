@@ -67,7 +67,9 @@ def made_safe(result: CallToolResult) -> CallToolResult:
     Return a result that every serializer takes, the same one if it was so already.
     """
     for block in result.content:
-        if isinstance(block, TextContent) and encodable(block.text) is not block.text:
+        # In this order, since a call that succeeds comes through here: pydantic's isinstance is slow.
+        text = getattr(block, "text", "")
+        if not text.isascii() and isinstance(block, TextContent) and encodable(text) is not text:
             values = json_safe(result.model_dump(by_alias=True), _MAX_DEPTH)
             return CallToolResult.model_validate(values)
     return result

@@ -97,15 +97,17 @@ class _Installed:
     def __init__(self, server: MCPServer[Any], guard: Guard) -> None:
         self._server = server
         self._guard = guard
-        self._guards: dict[str, tuple[object, Guard]] = {}
+        self._guards: dict[str, Guard] = {}
         self._schemas: dict[str, tuple[object, dict[str, Any] | None]] = {}
         self._call_tool = server.call_tool
         self._list_tools = server.list_tools
         self._add_tool = server.add_tool
+        self._remove_tool = server.remove_tool
         replaced: dict[str, Any] = {
             "call_tool": self.call_tool,
             "list_tools": self.list_tools,
             "add_tool": self.add_tool,
+            "remove_tool": self.remove_tool,
             "__toolfault__": self,
         }
         for name, value in replaced.items():
@@ -121,17 +123,20 @@ class _Installed:
         """
         Call a tool by name; every failure is answered. See ``MCPServer.call_tool``.
         """
-        request = _request_of(context)
-        if _is_nested(request):
+        answers = answering.get()
+        # A tool that is being answered for calls another, with its own context or none: it gets the exception. Each
+        # request brings a context of its own.
+        if answers is not None and (context is None or context is answers):
             return await self._call_tool(name, arguments, context)
-        token = answering.set(_OUTSIDE if request is None else request)
+        token = answering.set(_OUTSIDE if context is None else context)
         try:
-            guard = self._guard_for(name)
+            guard = self._guards.get(name) or self._guard_for(name)
             if guard.timeout is None:
                 result = await self._call_tool(name, arguments, context)
             else:
                 result = await guard.within_timeout(lambda: self._call_tool(name, arguments, context))
-            if isinstance(result, CallToolResult):
+            # By its exact type first: pydantic's isinstance is slow, and this is the path of calls that succeed.
+            if type(result) is CallToolResult or isinstance(result, CallToolResult):
                 if result.is_error:
                     return adopted(result, guard, self._call(name, arguments), structured=self._is_structured(name))
                 return made_safe(result)
@@ -143,7 +148,7 @@ class _Installed:
             answering.reset(token)
 
     async def _answer(self, exc: BaseException, name: str, arguments: dict[str, Any]) -> CallToolResult:
-        guard = self._guard_for(name)
+        guard = self._guards.get(name) or self._guard_for(name)
         raised, phase = _original(exc, name)
         if must_pass(guard, raised):
             raise protocol_error_made_safe(raised) if isinstance(raised, MCPError) else raised
@@ -225,24 +230,31 @@ class _Installed:
 
     def _guard_for(self, name: str) -> Guard:
         function = self._function(name)
-        options: GuardOptions | None = getattr(function, OPTIONS, None)
-        if not options:
+        if function is None:
+            # An unknown name: there are as many as callers think of.
             return self._guard
-        known = self._guards.get(name)
-        if known is None or known[0] is not function:
+        options: GuardOptions = getattr(function, OPTIONS, {})
+        if "timeout" in options:
             # The function keeps its own time; here it would run out twice.
-            inner = {key: value for key, value in options.items() if key != "timeout"}
-            if options.get("timeout"):
-                inner["timeout"] = None
-            known = self._guards[name] = (function, self._guard.with_options(**cast("GuardOptions", inner)))
-        return known[1]
+            options = {**options, "timeout": None}
+        guard = self._guards[name] = self._guard.with_options(**options) if options else self._guard
+        return guard
 
     def add_tool(self, fn: Callable[..., Any], name: str | None = None, **kwargs: Any) -> None:
         """
         Register a tool. See ``MCPServer.add_tool``.
         """
+        known = name or str(getattr(fn, "__name__", ""))
+        self._guards.pop(known, None)
         self._add_tool(fn, name=name, **kwargs)
-        self._check(name or str(getattr(fn, "__name__", "")))
+        self._check(known)
+
+    def remove_tool(self, name: str) -> None:
+        """
+        Remove a tool. See ``MCPServer.remove_tool``.
+        """
+        self._guards.pop(name, None)
+        self._remove_tool(name)
 
     def _check(self, name: str) -> None:
         function = self._function(name)
@@ -254,24 +266,6 @@ class _Installed:
             RuntimeWarning,
             stacklevel=4,
         )
-
-
-def _request_of(context: Any) -> object:
-    """
-    Return what identifies the request that a context belongs to; None: no request.
-    """
-    try:
-        return context.request_context
-    except Exception:  # noqa: BLE001 -- no context, or one outside a request
-        return None
-
-
-def _is_nested(request: object) -> bool:
-    """
-    Tell whether a call was made by a tool that is being answered for already.
-    """
-    answers = answering.get()
-    return answers is not None and (request is None or request is answers)
 
 
 def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:

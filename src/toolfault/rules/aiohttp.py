@@ -1,0 +1,262 @@
+"""
+aiohttp's client, and its WebSockets.
+
+Texts of these classes hold hosts, ports and URLs, so none of them is shown. Several are builtin ``TimeoutError``,
+``ssl.SSLError`` or ``ValueError`` as well. An answer that is no HTTP comes as an answer with status 400.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._names import qualified_name
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
+from toolfault.rules.http import verdict_for
+from toolfault.rules.stdlib import network_error, proxy_refused
+from toolfault.rules.urllib3 import connecting, proxy_failed
+
+
+#: The longest URL that is compared with arguments.
+_MAX_URL: Final = 4096
+
+_status_line = re.compile(r"([1-5][0-9]{2})$").match
+
+
+def _outage(sentence: str, family: Family = "network") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {LATER}",
+        family=family,
+    )
+
+
+def _final(sentence: str, family: Family = "network", advice: str = NO_USE) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
+
+
+def _bug(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
+
+
+_LATE: Final = Verdict(
+    code=McpErrorCode.TOOL_TIMEOUT,
+    message=f"The upstream API did not answer in time, and whether the request was carried out is unknown. {LATER}",
+    family="timeout",
+)
+_CUT_OFF: Final = _outage(
+    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+)
+_ANSWER_CUT_OFF: Final = _outage("The upstream API's answer was cut off")
+_NONSENSE: Final = _outage("The upstream API gave an answer that is not HTTP")
+_UNREADABLE: Final = _final("The upstream API's answer could not be decompressed")
+_TOO_LONG: Final = _final("The upstream API's answer has a line or a header that is too long")
+_CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
+_TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
+_LOCAL_SERVICE: Final = _outage("A service on the server's own system could not be reached")
+_BAD_REDIRECT: Final = _final("The upstream API redirects to a URL that can't be used")
+_BAD_URL: Final = Verdict(
+    code=McpErrorCode.TOOL_PANICKED,
+    message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
+    callers=McpErrorCode.INVALID_ARGUMENTS,
+)
+
+
+def _text(url: object) -> str | None:
+    """
+    Return a URL as text: it is a ``yarl.URL``, or what the tool gave.
+    """
+    try:
+        text = str(url)
+    except Exception:  # noqa: BLE001 -- another library's object
+        return None
+    return text if 0 < len(text) <= _MAX_URL else None
+
+
+def _status(exc: BaseException) -> Verdict:
+    if (cause := _unparsed(exc)) is not None:
+        return cause
+    status = whole(exc, "status")
+    if not status:
+        return _final("The upstream API gave an answer without a status", "http")
+    url = attr(attr(exc, "request_info"), "real_url")
+    return verdict_for(status, headers=attr(exc, "headers"), url=None if url is None else _text(url))
+
+
+def _unparsed(exc: BaseException) -> Verdict | None:
+    """
+    Return the verdict on the answer that aiohttp could not parse and made a status of; None: it was an answer.
+    """
+    if exc.__cause__ is None:
+        return None
+    names = [qualified_name(cls) for cls in type(exc.__cause__).__mro__]
+    return next((_PARSER[name] for name in names if name in _PARSER), None)
+
+
+def _unexpected(sentence: str) -> Rule:
+    """
+    Return a rule for an answer that is no use whatever its status; one that is a failure by itself is judged by it.
+    """
+    verdict = _final(sentence, "http")
+
+    def rule(exc: BaseException) -> Verdict:
+        status = whole(exc, "status")
+        return _status(exc) if status is not None and status >= 400 else verdict
+
+    return rule
+
+
+def _proxy_status(exc: BaseException) -> Verdict:
+    return proxy_refused(str(whole(exc, "status")), _status_line) or proxy_failed(None)
+
+
+def _inner(exc: BaseException) -> BaseException | None:
+    for name in ("_certificate_error", "_os_error"):
+        found = attr(exc, name)
+        if issubclass(type(found), BaseException) and found is not exc:
+            inner: BaseException = found
+            return inner
+    return exc.__cause__
+
+
+def _connect(exc: BaseException) -> Verdict:
+    verdict = connecting(_inner(exc))
+    host = attr(exc, "host")
+    return replace(verdict, urls=(str.__str__(host),)) if issubclass(type(host), str) and host else verdict
+
+
+def _proxy(exc: BaseException) -> Verdict:
+    return proxy_failed(_inner(exc))
+
+
+def _local_service(exc: BaseException) -> Verdict:
+    verdict = connecting(_inner(exc), _LOCAL_SERVICE)
+    return verdict if verdict.code is McpErrorCode.NETWORK_BLOCKED else _LOCAL_SERVICE
+
+
+def _tls(exc: BaseException) -> Verdict:
+    inner = _inner(exc)
+    return (None if inner is None else network_error(inner)) or _TLS
+
+
+def _certificate(exc: BaseException) -> Verdict:
+    inner = _inner(exc)
+    return (None if inner is None else network_error(inner)) or _CERTIFICATE
+
+
+def _os_error(exc: BaseException) -> Verdict:
+    verdict = network_error(exc)
+    return _CUT_OFF if verdict is None or verdict.code is McpErrorCode.TOOL_TIMEOUT else verdict
+
+
+def _connection(exc: BaseException) -> Verdict:
+    text = first_argument(exc)
+    if text.startswith("Connector is closed"):
+        return _bug("The tool used an HTTP session that it had closed")
+    if text.startswith("Cannot initialize a TLS-in-TLS connection"):
+        return _final("The server's proxy can't be used for this connection", advice=OPERATOR)
+    return _CUT_OFF
+
+
+def _payload(exc: BaseException) -> Verdict:
+    return _unparsed(exc) or _ANSWER_CUT_OFF
+
+
+def _bad_url(exc: BaseException) -> Verdict:
+    url = attr(exc, "_url")
+    if url is None:
+        args = attr(exc, "args")
+        url = args[0] if issubclass(type(args), tuple) and args else None
+    text = None if url is None else _text(url)
+    return replace(_BAD_URL, urls=(text,)) if text else _BAD_URL
+
+
+def _of_a_server(exc: BaseException) -> Verdict | None:
+    """
+    Judge an answer for a web client that a tool raised: its status is the author's word.
+    """
+    status = whole(exc, "status")
+    if status is None:
+        return None
+    return replace(verdict_for(status, peer="The tool"), message=None, origin="tool", upstream_status=None)
+
+
+#: What the parser raises, and the client sometimes makes a status of.
+_PARSER: Final[dict[str, Verdict]] = {
+    "aiohttp.compression_utils.TooManyMembersError": _UNREADABLE,
+    "aiohttp.http_exceptions.ContentEncodingError": _UNREADABLE,
+    "aiohttp.http_exceptions.DecompressSizeError": _UNREADABLE,
+    "aiohttp.http_exceptions.HttpProcessingError": _NONSENSE,
+    "aiohttp.http_exceptions.LineTooLong": _TOO_LONG,
+    "aiohttp.http_exceptions.PayloadEncodingError": _ANSWER_CUT_OFF,
+}
+
+_CLIENT: Final[dict[str, Rule]] = {
+    "ClientConnectionError": _connection,
+    "ClientConnectionResetError": _CUT_OFF,
+    "ClientConnectorCertificateError": _certificate,
+    "ClientConnectorDNSError": _connect,
+    "ClientConnectorError": _connect,
+    "ClientConnectorSSLError": _tls,
+    "ClientError": _outage("The request to the upstream API failed"),
+    "ClientHttpProxyError": _proxy_status,
+    "ClientOSError": _os_error,
+    "ClientPayloadError": _payload,
+    "ClientProxyConnectionError": _proxy,
+    "ClientResponseError": _status,
+    "ClientSSLError": _tls,
+    "ConnectionTimeoutError": _outage("No connection to the upstream API could be made in time"),
+    "ContentTypeError": _unexpected("The upstream API's answer is not of the kind that the tool expects"),
+    "InvalidURL": _bad_url,
+    "InvalidUrlClientError": _bad_url,
+    "InvalidUrlRedirectClientError": _BAD_REDIRECT,
+    "NonHttpUrlClientError": _bad_url,
+    "NonHttpUrlRedirectClientError": _BAD_REDIRECT,
+    "RedirectClientError": _BAD_REDIRECT,
+    "ServerConnectionError": _CUT_OFF,
+    "ServerDisconnectedError": _outage(
+        "The upstream API closed the connection, and whether the request was carried out is unknown"
+    ),
+    "ServerFingerprintMismatch": _final(
+        "The upstream API shows another TLS certificate than the one expected", advice=OPERATOR
+    ),
+    "ServerTimeoutError": _LATE,
+    "SocketTimeoutError": _LATE,
+    "TooManyRedirects": _final("The upstream API redirects in a circle"),
+    "UnixClientConnectorError": _local_service,
+    "UploadAbortedError": _CUT_OFF,
+    "WSMessageTypeError": _bug("The tool used a WebSocket message of another kind than it is"),
+    "WSServerHandshakeError": _unexpected("The upstream API did not open a WebSocket"),
+}
+
+RULES: Final[dict[str, Rule]] = {
+    **{f"aiohttp.client_exceptions.{name}": rule for name, rule in _CLIENT.items()},
+    **_PARSER,
+    # The first two moved in 3.11.
+    **dict.fromkeys(
+        ("aiohttp._websocket.models.WebSocketError", "aiohttp.http_websocket.WebSocketError"),
+        _outage("The upstream API broke the rules of the WebSocket"),
+    ),
+    "aiohttp._websocket.models.WSHandshakeError": _final("The upstream API did not open a WebSocket"),
+    "aiohttp.multipart.BadContentDispositionHeader": _bug("A header of a multipart answer is not valid"),
+    "aiohttp.multipart.BadContentDispositionParam": _bug("A header of a multipart answer is not valid"),
+    "aiohttp.payload.LookupError": _bug("The tool tried to send something of a kind that the HTTP client can't send"),
+    "aiohttp.web_exceptions.HTTPException": _of_a_server,
+}
+
+#: Left without a rule on purpose: control flow, and what only a web server of aiohttp's meets.
+IGNORED: Final = frozenset(
+    {
+        "aiohttp.streams.EofStream",
+        "aiohttp.web_app.CleanupError",
+        "aiohttp.web_exceptions.NotAppKeyWarning",
+        "aiohttp.web_protocol.PayloadAccessError",
+        "aiohttp.web_protocol.RequestPayloadError",
+        "aiohttp.web_runner.GracefulExit",
+    }
+)

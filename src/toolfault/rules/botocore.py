@@ -1,0 +1,377 @@
+"""
+botocore, and so boto3: what AWS, and what speaks as AWS does, answers.
+
+Texts of these classes hold endpoints, ARNs, account numbers, bucket names and the values of parameters, so none is
+shown; the code of an error is, since it is one of a service's fixed words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._delays import delay_from, folded
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr
+from toolfault.rules.http import verdict_for
+from toolfault.rules.stdlib import network_error
+
+
+_API: Final = "The AWS API"
+
+
+def _outage(sentence: str, advice: str = LATER, family: Family = "network") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {advice}",
+        family=family,
+        origin="upstream",
+    )
+
+
+def _final(sentence: str, advice: str = NO_USE, family: Family = "other") -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
+
+
+def _bug(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
+
+
+def _no_login(sentence: str) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, message=f"{sentence}. {OPERATOR}", family="auth"
+    )
+
+
+def _arguments(sentence: str) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INVALID_ARGUMENTS, message=f"{sentence}. Check the arguments.", family="http", forwarded=True
+    )
+
+
+# ---- answers
+
+_code = re.compile(r"[A-Za-z][A-Za-z0-9]{1,63}(?:\.[A-Za-z][A-Za-z0-9]{1,63}){0,3}").fullmatch
+
+#: Codes of the server's own credentials, or of its clock.
+_LOGIN: Final = frozenset(
+    """
+    AuthFailure ExpiredToken ExpiredTokenException IncompleteSignature IncompleteSignatureException InvalidAccessKeyId
+    InvalidClientTokenId InvalidSignatureException InvalidToken MissingAuthenticationToken
+    MissingAuthenticationTokenException NotSignedUp RequestExpired RequestTimeTooSkewed SignatureDoesNotMatch
+    TokenRefreshRequired UnrecognizedClientException
+    """.split()
+)
+
+#: Codes that mean what an HTTP status means, whatever status they come with. The first that fits decides.
+_MEANS: Final = tuple(
+    (re.compile(pattern).search, status)
+    for pattern, status in (
+        (r"Throttl|^TooManyRequests?(?:Exception)?$|ThroughputExceeded|^SlowDown$", 429),
+        # One of the SDK's own list of throttling codes, although some services mean a hard quota by it.
+        (r"^(?:Request|Bandwidth)LimitExceeded|^LimitExceededException$", 429),
+        (r"AccessDenied|^AuthorizationError|^Unauthorized(?:Operation|Exception)?$|^NotAuthorized|^Forbidden", 403),
+        (r"^(?:TransactionInProgress|TransactionConflict|PriorRequestNotComplete)", 503),
+        (r"^(?:InternalFailure|InternalError|InternalServer(?:Error|Exception)|InternalServiceError)", 500),
+        (r"^ServiceUnavailable", 503),
+        (r"^RequestTimeout", 408),
+        (r"^ConditionalCheckFailed|^PreconditionFailed", 412),
+        (r"^NoSuch|NotFound|^NonExistent|\.NonExistent", 404),
+        (r"^Validation", 422),
+        (r"SizeLimitExceeded|TooLarge", 413),
+    )
+)
+
+_hard_limit = re.compile(r"(?:Limits?|Quota(?:PerResource)?)Exceeded").search
+
+#: Names under which an answer says how many seconds to wait.
+_WAITS: Final = ("retryAfterSeconds", "RetryAfterSeconds")
+
+
+def _answer(exc: BaseException) -> Verdict:
+    """
+    Judge by the code of the error, else by the HTTP status of the answer.
+    """
+    return _answered(attr(exc, "response"))
+
+
+def _answered(response: object) -> Verdict:
+    error, metadata = _part(response, "Error"), _part(response, "ResponseMetadata")
+    given, number = error.get("Code"), metadata.get("HTTPStatusCode")
+    code = given if type(given) is str and _code(given) is not None else ""
+    status = number if type(number) is int else None
+    if type(given) is str and status is None and re.fullmatch("[1-5][0-9]{2}", given):
+        # What has no body, as the answer to a HEAD, has its status for a code.
+        status = int(given)
+    parts = [part for part in (code, f"HTTP {status}" if status else "") if part]
+    said = f" ({', '.join(parts)})" if parts else ""
+    if code in _LOGIN:
+        verdict = _no_login(f"{_API} did not accept the server's credentials{said}")
+        return replace(verdict, origin="upstream", upstream_status=status)
+    if _is_hard_limit(code, status):
+        return Verdict(
+            code=McpErrorCode.QUOTA_EXCEEDED,
+            category=McpErrorCategory.PERMANENT,
+            retryable=False,
+            message=f"A quota of the AWS account is used up{said}. More has to be granted, or something freed.",
+            family="limit",
+            origin="upstream",
+            upstream_status=status,
+        )
+    meant = next((means for fits, means in _MEANS if fits(code)), status) if code else status
+    if meant is None:
+        return replace(_final(f"{_API} refused the call{said}", family="http"), origin="upstream")
+    verdict = verdict_for(meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_API)
+    return replace(
+        verdict,
+        # The code tells more than the status that stands for it.
+        message=re.sub(r" \(HTTP [^)]*\)", lambda _: said, verdict.message or "", count=1),
+        upstream_status=status,
+        credentials=verdict.credentials or meant == 403,
+        # What has a code was not sent by a proxy.
+        proxied=verdict.proxied and not code,
+    )
+
+
+def _is_hard_limit(code: str, status: int | None) -> bool:
+    if not _hard_limit(code) or "SizeLimit" in code or (status or 400) >= 500:
+        return False
+    return not any(fits(code) for fits, means in _MEANS if means == 429)
+
+
+def _part(response: object, name: str) -> Mapping[Any, Any]:
+    found = cast("Mapping[Any, Any]", response).get(name) if type(response) is dict else None
+    return cast("Mapping[Any, Any]", found) if type(found) is dict else {}
+
+
+def _headers(response: object, metadata: Mapping[Any, Any]) -> dict[str, str]:
+    """
+    Return the answer's headers, with a wait that stands in its body as one of them.
+    """
+    headers = folded(metadata.get("HTTPHeaders"))
+    if delay_from(headers) is None:
+        fields = cast("Mapping[Any, Any]", response)
+        found = [place.get(name) for place in (fields, _part(response, "Error")) for name in _WAITS]
+        waits = [str(wait) for wait in found if type(wait) in {int, str}]
+        headers |= {"retry-after": wait for wait in waits[:1]}
+    return headers
+
+
+def _waited(exc: BaseException) -> Verdict:
+    """
+    Judge by whether it waited too long, else by the last answer if that was an error.
+    """
+    if _said(exc, "reason").startswith("Max attempts exceeded"):
+        return Verdict(
+            code=McpErrorCode.TOOL_TIMEOUT,
+            message=f"What the tool waited for at AWS did not happen in time. {LATER}",
+            family="timeout",
+            origin="upstream",
+        )
+    last = attr(exc, "last_response")
+    if _part(last, "Error"):
+        return _answered(last)
+    return _final("What the tool waited for at AWS can't happen any more")
+
+
+def _said(exc: BaseException, name: str) -> str:
+    """
+    Return a text of which the message was made.
+    """
+    fields = attr(exc, "kwargs")
+    found = cast("Mapping[Any, Any]", fields).get(name) if type(fields) is dict else None
+    return found if type(found) is str else ""
+
+
+# ---- parameters
+
+_missing = re.compile(r'^Missing required parameter in [^\n"]{1,256}: "([A-Za-z]\w{0,63})"$', re.MULTILINE)
+_invalid = re.compile(r"^Invalid (?:type|value|length) for parameter ([A-Za-z]\w{0,63})\b", re.MULTILINE)
+
+#: How much of a report is looked at, and how many parameters are named.
+_REPORT: Final = 8192
+_MAX_NAMED: Final = 5
+
+
+def _parameters(exc: BaseException) -> Verdict:
+    """
+    Judge as the caller's, and name the parameters that lack or do not fit; never what was given.
+    """
+    text = _said(exc, "report")[:_REPORT]
+    parts = [
+        f"{what}: {', '.join(names)}"
+        for what, pattern in (("missing", _missing), ("not fitting", _invalid))
+        if (names := list(dict.fromkeys(match[1] for match in pattern.finditer(text)))[:_MAX_NAMED])
+    ]
+    named = f" ({'; '.join(parts)})" if parts else ""
+    return _arguments(f"The parameters of the call to AWS are not valid{named}")
+
+
+# ---- no answer
+
+
+def _unreached(exc: BaseException) -> Verdict:
+    """
+    Judge by the network's error below it, if there is one; else an outage.
+    """
+    return network_error(exc) or _outage(f"No connection to {_API} could be made")
+
+
+def _tls(exc: BaseException) -> Verdict:
+    """
+    Judge by the TLS error below it: a connection that was cut off is an outage, all else is final.
+    """
+    return network_error(exc) or _final(f"No TLS connection to {_API} could be made", OPERATOR, "network")
+
+
+def _proxy(exc: BaseException) -> Verdict:
+    """
+    Judge by the network's error below it: a proxy that could not be reached is an outage, else it is a refusal.
+    """
+    return network_error(exc) or Verdict(
+        code=McpErrorCode.NETWORK_BLOCKED,
+        message=f"A proxy does not let the connection to {_API} through. {OPERATOR}",
+        family="network",
+    )
+
+
+_CUT_OFF: Final = _outage(f"The connection to {_API} broke, and whether the request was carried out is unknown")
+
+_NETWORK: Final[dict[str, Rule]] = {
+    "ConnectTimeoutError": _outage(f"No connection to {_API} could be made in time"),
+    "ConnectionClosedError": _CUT_OFF,
+    "ConnectionError": _unreached,
+    "EndpointConnectionError": _unreached,
+    "HTTPClientError": _unreached,
+    "IncompleteReadError": _CUT_OFF,
+    "ProxyConnectionError": _proxy,
+    "ReadTimeoutError": Verdict(
+        code=McpErrorCode.TOOL_TIMEOUT,
+        message=f"{_API} did not answer in time, and whether the request was carried out is unknown. {LATER}",
+        family="timeout",
+        origin="upstream",
+    ),
+    "ResponseStreamingError": _CUT_OFF,
+    "SSLError": _tls,
+}
+
+
+# ---- credentials, configuration, the rest
+
+_NO_CREDENTIALS: Final = _no_login("The server has no usable AWS credentials")
+_NO_TOKEN: Final = _no_login("The server could not renew its AWS credentials")
+_CONFIGURED: Final = _final("The server is not configured rightly for AWS", OPERATOR)
+_MISUSED: Final = _bug("The tool used the AWS client in a way that it does not allow")
+_STUBBED: Final = _bug("A stubbed AWS client has no answer for this call")
+_NAMED: Final = _arguments("A bucket, region, ARN or host that the call to AWS names is not valid")
+
+_REST: Final[dict[str, Rule]] = {
+    "BotoCoreError": _final("The call to AWS failed"),
+    **dict.fromkeys(("NoAuthTokenError", "NoCredentialsError", "PartialCredentialsError"), _NO_CREDENTIALS),
+    **dict.fromkeys(
+        (
+            "CredentialRetrievalError",
+            "LoginError",
+            "MetadataRetrievalError",
+            "RefreshWithMFAUnsupportedError",
+            "SSOError",
+            "TokenRetrievalError",
+        ),
+        _NO_TOKEN,
+    ),
+    **dict.fromkeys(
+        (
+            "BaseEndpointResolverError",
+            "ConfigNotFound",
+            "ConfigParseError",
+            "EndpointProviderError",
+            "InvalidChecksumConfigError",
+            "InvalidConfigError",
+            "InvalidDefaultsMode",
+            "InvalidEndpointConfigurationError",
+            "InvalidEndpointDiscoveryConfigurationError",
+            "InvalidIMDSEndpointError",
+            "InvalidIMDSEndpointModeError",
+            "InvalidProxiesConfigError",
+            "InvalidRetryConfigurationError",
+            "InvalidS3AddressingStyleError",
+            "InvalidS3UsEast1RegionalEndpointConfigError",
+            "InvalidSTSRegionalEndpointsConfigError",
+            "MD5UnavailableError",
+            "MissingDependencyException",
+            "ProfileNotFound",
+            "ServiceNotInRegionError",
+            "UnknownCredentialError",
+            "UnknownRegionError",
+            "UnknownTokenProviderError",
+            "UnsupportedS3AccesspointConfigurationError",
+            "UnsupportedS3ConfigurationError",
+            "UnsupportedS3ControlConfigurationError",
+        ),
+        _CONFIGURED,
+    ),
+    **dict.fromkeys(
+        (
+            "ApiVersionNotFoundError",
+            "AwsChunkedWrapperError",
+            "DataNotFoundError",
+            "InvalidExpressionError",
+            "OperationNotPageableError",
+            "UndefinedModelAttributeError",
+            "UnknownClientMethodError",
+            "UnknownServiceStyle",
+            "UnknownSignatureVersionError",
+            "UnseekableStreamError",
+            "UnsupportedServiceProtocolsError",
+            "UnsupportedSignatureVersionError",
+            "WaiterConfigError",
+        ),
+        _MISUSED,
+    ),
+    **dict.fromkeys(
+        (
+            "InvalidDNSNameError",
+            "InvalidHostLabelError",
+            "UnsupportedOutpostResourceError",
+            "UnsupportedS3ArnError",
+            "UnsupportedS3ControlArnError",
+        ),
+        _NAMED,
+    ),
+    "CapacityNotAvailableError": Verdict(
+        code=McpErrorCode.QUOTA_EXCEEDED,
+        message=f"The tool calls AWS more often than its client permits. {LATER}",
+        family="limit",
+    ),
+    "ChecksumError": _outage("What AWS sent arrived damaged"),
+    "ClientError": _answer,
+    "FlexibleChecksumError": _final("What AWS sent has another checksum than it says"),
+    "MissingParametersError": _arguments("Parameters of the call to AWS are missing"),
+    "PaginationError": _final("The pages of AWS's answer do not follow each other"),
+    "ParamValidationError": _parameters,
+    "StubResponseError": _STUBBED,
+    "ValidationError": _arguments("A parameter of the call to AWS is not valid"),
+    "WaiterError": _waited,
+}
+
+RULES: Final[dict[str, Rule]] = {
+    **{f"botocore.exceptions.{name}": rule for name, rule in {**_NETWORK, **_REST}.items()},
+    "botocore.discovery.EndpointDiscoveryRefreshFailed": _outage("An endpoint of AWS could not be found out"),
+    "botocore.discovery.EndpointDiscoveryRequired": _CONFIGURED,
+    "botocore.eventstream.ParserError": _outage("A stream of events from AWS arrived damaged"),
+    "botocore.model.InvalidShapeError": _MISUSED,
+    "botocore.model.InvalidShapeReferenceError": _MISUSED,
+    "botocore.model.NoShapeFoundError": _MISUSED,
+    "botocore.model.OperationNotFoundError": _MISUSED,
+    "botocore.parsers.ResponseParserError": _outage(f"{_API} gave an answer that can't be read"),
+    "botocore.utils.InvalidArnException": _NAMED,
+}
+
+IGNORED: Final = frozenset(
+    {"botocore.exceptions.ImminentRemovalWarning", "botocore.exceptions.UnsupportedTLSVersionWarning"}
+)

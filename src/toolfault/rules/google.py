@@ -1,0 +1,234 @@
+"""
+google-api-core and google-auth.
+
+The texts of the first hold URLs, resource names and what the service wrote; those of the second hold paths, accounts
+and the token endpoint's answer. So none of them is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._delays import delay_from, folded
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules import grpc, http
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole, words
+from toolfault.rules.stdlib import network_error
+
+
+_API: Final = "The Google API"
+
+#: How many details of an error are looked at, and how much of its text.
+_MAX_DETAILS: Final = 32
+_LOOK: Final = 2048
+
+
+def _outage(sentence: str, family: Family = "network") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {LATER}",
+        family=family,
+        origin="upstream",
+    )
+
+
+def _final(sentence: str, advice: str = NO_USE) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}")
+
+
+def _bug(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
+
+
+def _no_login(sentence: str) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, message=f"{sentence}. {OPERATOR}", family="auth"
+    )
+
+
+# ---- google-api-core
+
+#: Reasons with which a 403 of these APIs means a limit that time mends, and one that it does not.
+_BUSY: Final = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "concurrentLimitExceeded"})
+_USED_UP: Final = frozenset({"quotaExceeded", "dailyLimitExceeded", "billingNotEnabled"})
+
+_duration = re.compile(r"([0-9]{1,10})(?:\.([0-9]{1,9}))?s").fullmatch
+
+
+def _call(exc: BaseException) -> Verdict:
+    """
+    Judge by the HTTP status of the answer that it holds; else by its gRPC status; else by its HTTP status.
+    """
+    response = attr(exc, "response")
+    answered, status = whole(response, "status_code"), whole(exc, "code")
+    if answered is not None:
+        return _http(exc, answered if status is None else status, response)
+    code = attr(exc, "grpc_status_code")
+    name = grpc.status_name(code) or (whole(exc, "grpc_status_code") if type(code) is int else None)
+    if name is not None:
+        told = _told(exc)
+        if told == grpc.Told():
+            # Without grpcio-status the library leaves the details in the metadata.
+            told = grpc.told_by(response)
+        text = (words(exc, "message") or "")[:_LOOK]
+        return grpc.verdict_for(name, text=text, delay=told.delay, quota=told.quota, peer=_API)
+    return _final(f"The call to {_API} failed") if status is None else _http(exc, status, None)
+
+
+def _http(exc: BaseException, status: int, response: object) -> Verdict:
+    told, reasons = _told(exc), _reasons(exc)
+    limit = status == 403 and (reasons & (_BUSY | _USED_UP))
+    headers = folded(attr(response, "headers"))
+    if told.delay is not None and delay_from(headers) is None:
+        headers["retry-after"] = str(told.delay)
+    verdict = http.verdict_for(
+        429 if limit else status,
+        headers=headers,
+        url=words(response, "url"),
+        body="billing" if limit and not limit & _BUSY else words(exc, "message"),
+        peer=_API,
+    )
+    if not limit:
+        return verdict
+    message = (verdict.message or "").replace("HTTP 429", f"HTTP {status}")
+    return replace(verdict, message=message, upstream_status=status)
+
+
+def _listed(exc: BaseException, name: str) -> list[Any]:
+    found = attr(exc, name)
+    return cast("list[Any]", found)[:_MAX_DETAILS] if type(found) is list else []
+
+
+def _told(exc: BaseException) -> grpc.Told:
+    """
+    Return what the details of an error say of another try: messages of google.rpc, or their JSON.
+    """
+    delay, quota = None, ""
+    for detail in _listed(exc, "details"):
+        if type(detail) is dict:
+            said = cast("Mapping[Any, Any]", detail)
+            kind = _text(said.get("@type")).rpartition(".")[2]
+            match = _duration(_text(said.get("retryDelay")))
+            if kind == "RetryInfo" and match is not None:
+                delay = grpc.whole_seconds(int(match[1]), int((match[2] or "0").ljust(9, "0")))
+            elif kind == "QuotaFailure":
+                quota += str(said)[:_LOOK]
+        elif type(detail).__name__ == "RetryInfo":
+            duration = attr(detail, "retry_delay")
+            delay = grpc.whole_seconds(whole(duration, "seconds"), whole(duration, "nanos"))
+        elif type(detail).__name__ == "QuotaFailure":
+            quota += str(detail)[:_LOOK]
+    return grpc.Told(delay, quota)
+
+
+def _reasons(exc: BaseException) -> set[str]:
+    """
+    Return the words with which these APIs say why, one for each of an answer's errors.
+    """
+    errors = (cast("Mapping[Any, Any]", error) for error in _listed(exc, "errors") if type(error) is dict)
+    return {_text(error.get("reason")) for error in errors}
+
+
+def _text(value: object) -> str:
+    """
+    Return a value if it is a text, else nothing.
+    """
+    return value if type(value) is str else ""
+
+
+def _gave_up(exc: BaseException) -> Verdict:
+    """
+    Judge by the last attempt's exception, which is its cause; without one, time ran out.
+    """
+    cause = attr(exc, "cause")
+    return Verdict(
+        code=McpErrorCode.TOOL_TIMEOUT,
+        message=f"{_API} did not answer in time, although the tool tried repeatedly. {LATER}",
+        family="timeout",
+        origin="upstream",
+        instead=cause if issubclass(type(cause), BaseException) and cause is not exc else None,
+    )
+
+
+_CORE: Final[dict[str, Rule]] = {
+    "GoogleAPIError": _final(f"The call to {_API} failed"),
+    "GoogleAPICallError": _call,
+    "RetryError": _gave_up,
+    "AsyncRestUnsupportedParameterError": _bug("The tool set a parameter that the REST transport does not have"),
+    "DuplicateCredentialArgs": _bug("The tool gave several credentials where one is wanted"),
+    "ResumableTransferError": _outage("The transfer broke off"),
+    "UnseekableStreamError": _bug("The transfer has to begin again, and its data can't be read a second time"),
+    "UploadCancelledError": _final("The upload was cancelled"),
+}
+
+
+# ---- google-auth
+
+#: Words of OAuth that say why a token was not given (RFC 6749, section 5.2, and Google's own).
+_refusal = re.compile(
+    r"\(?'?(invalid_grant|invalid_client|invalid_request|invalid_scope|invalid_target|unauthorized_client"
+    r"|unsupported_grant_type|access_denied|deleted_client|disabled_client|rapt_required)\b"
+).match
+
+
+def _refresh(exc: BaseException) -> Verdict:
+    """
+    Judge by whether the library says that another try may work; a refusal is final.
+    """
+    if attr(exc, "retryable") is True:
+        return _outage("The service that gives access tokens failed", "auth")
+    match = _refusal(first_argument(exc)[:_LOOK])
+    why = f" ({match[1]})" if match is not None else ""
+    return _no_login(f"The server could not get an access token for {_API}{why}")
+
+
+def _transport(exc: BaseException) -> Verdict:
+    """
+    Judge by the network's error below it, if there is one; else an outage.
+    """
+    return network_error(exc) or _outage("A service that gives access tokens could not be reached, or failed")
+
+
+_NO_CERTIFICATE: Final = _no_login(f"The server has no usable client certificate for {_API}")
+
+_AUTH: Final[dict[str, Rule]] = {
+    "GoogleAuthError": _no_login(f"The server could not log in at {_API}"),
+    "ClientCertError": _NO_CERTIFICATE,
+    # And what is malformed or missing in a file of credentials: classes below it are ValueError, TypeError, OSError.
+    "DefaultCredentialsError": _no_login(f"The server has no usable credentials for {_API}"),
+    "MutualTLSChannelError": _NO_CERTIFICATE,
+    "RefreshError": _refresh,
+    "ResponseError": _outage("The answer of a service that gives access tokens could not be read"),
+    "TimeoutError": Verdict(
+        code=McpErrorCode.TOOL_TIMEOUT,
+        message=f"A service that gives access tokens did not answer in time. {LATER}",
+        family="timeout",
+        origin="upstream",
+    ),
+    "TransportError": _transport,
+}
+
+_CONFIGURED: Final = _final(f"The server is not configured rightly for {_API}", OPERATOR)
+
+RULES: Final[dict[str, Rule]] = {
+    **{f"google.api_core.exceptions.{name}": rule for name, rule in _CORE.items()},
+    **{f"google.auth.exceptions.{name}": rule for name, rule in _AUTH.items()},
+    "google.api_core._feature_gating_helpers.FeatureGatingError": _CONFIGURED,
+    "google.api_core.iam.InvalidOperationException": _bug("The tool changed an IAM policy in a way that it can't"),
+    "google.api_core.universe.EmptyUniverseError": _CONFIGURED,
+    "google.api_core.universe.UniverseMismatchError": _CONFIGURED,
+}
+
+#: Control flow of polling, which never leaves it.
+IGNORED: Final = frozenset(
+    {
+        "google.api_core.future.async_future._OperationNotComplete",
+        "google.api_core.future.polling._OperationNotComplete",
+    }
+)

@@ -1,0 +1,298 @@
+"""
+The clients of model vendors: openai, anthropic.
+
+Texts of these classes hold the vendor's answer, which may quote the prompt, so none of them is shown. A refusal of
+credentials is always the server's: no caller has a key of its own there. A failure in the middle of a stream comes with
+the status 200 or none, and says its kind in words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._delays import delay_from, folded
+from toolfault._names import qualified_name
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, seconds, whole, words
+from toolfault.rules.http import verdict_for
+from toolfault.rules.httpx import RULES as HTTPX
+from toolfault.rules.stdlib import network_error
+
+
+_PEER: Final = "The model API"
+
+#: How much of an answer's body is looked at, in bytes, if it was read.
+_BODY: Final = 4096
+
+#: The longest kind of a failure that is looked up.
+_MAX_KIND: Final = 64
+
+#: Kinds of failure, as vendors name them where there is no status, and the status that each has where there is one.
+_KINDS: Final[dict[str, int]] = {
+    "api_error": 500,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "conflict_error": 409,
+    "context_length_exceeded": 400,
+    "invalid_api_key": 401,
+    "invalid_prompt": 400,
+    "invalid_request_error": 400,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "overloaded_error": 529,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "request_too_large": 413,
+    "requests": 429,
+    "server_error": 500,
+    "server_is_overloaded": 503,
+    "slow_down": 503,
+    "timeout_error": 504,
+    "tokens": 429,
+}
+
+#: Kinds that say that money or room is missing, not time, whatever the status.
+_USED_UP: Final = frozenset(
+    {
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "contract_spend_limit_reached",
+        "enforced_spend_limit_reached",
+        "insufficient_quota",
+        "storage_quota_exceeded",
+    }
+)
+
+#: An older form of the same, in prose alone.
+_no_money = re.compile(r"credit balance is too low|insufficient[ _]balance").search
+
+#: What the text of a client without a key says.
+_no_key = re.compile(r"\b(?:api_key|credentials?|access token|bearer)\b", re.IGNORECASE).search
+
+
+def _outage(sentence: str, family: Family = "network") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {LATER}",
+        family=family,
+        origin="upstream",
+    )
+
+
+def _final(sentence: str, family: Family = "other", advice: str = NO_USE) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
+
+
+def _bug(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
+
+
+def _no_login(sentence: str) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, message=f"{sentence}. {OPERATOR}", family="auth"
+    )
+
+
+_LATE: Final = Verdict(
+    code=McpErrorCode.TOOL_TIMEOUT,
+    message=f"The model API did not answer in time, and whether the request was carried out is unknown. {LATER}",
+    family="timeout",
+    origin="upstream",
+)
+_NO_CONNECTION: Final = _outage("No connection to the model API could be made")
+_NO_ADDRESS: Final = _final("The server's address for the model API can't be used", "network", OPERATOR)
+_NO_KEY: Final = _no_login("The server has no usable credentials for the model API")
+_CLIENT: Final = _final("The client of the model API could not do what the tool asked", "other", OPERATOR)
+_STREAM: Final = _bug("The tool read an answer of the model API a second time that can be read once")
+
+
+# ---- answers
+
+
+def _status(exc: BaseException) -> Verdict:
+    response, kinds = attr(exc, "response"), _kinds(exc)
+    status = whole(exc, "status_code") or whole(response, "status_code")
+    if status is None or status < 400:
+        # In the middle of a stream that began well.
+        return _kind(exc) or _outage("The model API failed in the middle of its answer", "http")
+    headers, prose = folded(attr(response, "headers")), _prose(response)
+    if kinds & _USED_UP or (status in {400, 402, 429} and _no_money(prose)):
+        return replace(_used_up(f"HTTP {status}"), upstream_status=status)
+    # The vendor's prose about a rate limit tells how to pay for a higher one, which is no sign of missing money.
+    verdict = verdict_for(status, headers=headers, url=_url(exc), body=" ".join(kinds) or prose, peer=_PEER)
+    return _as_servers(_as_told(verdict, status, headers))
+
+
+def _url(exc: BaseException) -> str | None:
+    try:
+        url = attr(attr(exc, "request"), "url")
+        return None if url is None else str(url)
+    except Exception:  # noqa: BLE001 -- the request is another library's object
+        return None
+
+
+def _kinds(exc: BaseException) -> frozenset[str]:
+    """
+    Return the machine-readable words for what failed.
+    """
+    found = (words(exc, name) for name in ("code", "type", "error_code"))
+    return frozenset(kind for kind in found if kind and len(kind) <= _MAX_KIND)
+
+
+def _kind(exc: BaseException) -> Verdict | None:
+    """
+    Return the verdict on a failure without a status of its own, by its kind; None: it has none that is known.
+    """
+    kinds = _kinds(exc)
+    if used_up := kinds & _USED_UP:
+        return _used_up(min(used_up))
+    # What is special stands in the code, what is general in the type.
+    for kind in (words(exc, "error_code"), words(exc, "code"), words(exc, "type")):
+        status = _KINDS.get(kind or "")
+        if status is not None:
+            verdict = verdict_for(status, peer=_PEER)
+            message = (verdict.message or "").replace(f"HTTP {status}", f"{kind}")
+            return _as_servers(replace(verdict, upstream_status=None, message=message))
+    return None
+
+
+def _prose(response: object) -> str:
+    # One that was not read, and may be a stream without end, has no content yet.
+    content = attr(response, "content")
+    if not issubclass(type(content), bytes):
+        return ""
+    return bytes.__getitem__(content, slice(_BODY)).decode("utf-8", "replace").lower()
+
+
+def _used_up(why: str) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.QUOTA_EXCEEDED,
+        category=McpErrorCategory.PERMANENT,
+        retryable=False,
+        message=f"The model API's quota is used up ({why}). More has to be bought or granted.",
+        family="http",
+        origin="upstream",
+    )
+
+
+def _as_servers(verdict: Verdict) -> Verdict:
+    """
+    Return a refusal of credentials as one of the server's own; any other verdict as it is.
+    """
+    if verdict.code is not McpErrorCode.PERMISSION_DENIED or verdict.category is not McpErrorCategory.AUTH:
+        return verdict
+    what, _, _ = (verdict.message or "").partition(". ")
+    return replace(
+        verdict,
+        code=McpErrorCode.INTERNAL,
+        message=f"{what.replace('the credentials', 'the credentials of the server')}. {OPERATOR}",
+        credentials=False,
+        retryable=False,
+    )
+
+
+def _as_told(verdict: Verdict, status: int, headers: dict[str, str]) -> Verdict:
+    """
+    Obey an answer that says of itself that it may be asked again; the other direction is the table's.
+    """
+    told = headers.get("x-should-retry", "").lower() == "true"
+    if not told or verdict.retryable or status in {401, 402, 403, 407}:
+        return verdict
+    wait = delay_from(headers)
+    advice = LATER if wait is None else f"Retry after {seconds(wait)}." if wait else "Retry now."
+    return replace(
+        verdict,
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        retry_after_seconds=wait,
+        message=f"The model API did not carry out the request this time (HTTP {status}). {advice}",
+        forwarded=False,
+    )
+
+
+def _in_stream(exc: BaseException) -> Verdict:
+    return _kind(exc) or _outage("The request to the model API failed", "http")
+
+
+def _sandbox(exc: BaseException) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.NETWORK_BLOCKED,
+        message=f"The server's environment may not talk to the model API (HTTP {whole(exc, 'status_code') or 403}). "
+        f"{OPERATOR}",
+        family="http",
+        origin="upstream",
+        upstream_status=whole(exc, "status_code"),
+    )
+
+
+# ---- no answer
+
+
+def _connect(exc: BaseException) -> Verdict:
+    """
+    Judge by what the HTTP client raised; whatever it says of a URL is about the server's own configuration.
+    """
+    cause = exc.__cause__
+    if cause is None:
+        return _NO_CONNECTION
+    verdict = _of_client(cause) or network_error(cause) or _NO_CONNECTION
+    if verdict.code is McpErrorCode.TOOL_PANICKED:
+        return _NO_ADDRESS
+    message = (verdict.message or "").replace("upstream API", "model API")
+    return replace(verdict, message=message or None, callers=None, urls=(), origin="upstream")
+
+
+def _of_client(cause: BaseException) -> Verdict | None:
+    for cls in type(cause).__mro__:
+        rule = HTTPX.get(qualified_name(cls))
+        if rule is not None:
+            return rule if isinstance(rule, Verdict) else rule(cause)
+    return None
+
+
+def _base(exc: BaseException) -> Verdict:
+    """
+    Judge the class that says most things about how a client was made: without a key, for the most part.
+    """
+    return _NO_KEY if _no_key(first_argument(exc)[:1024]) else _CLIENT
+
+
+_BOTH: Final[dict[str, Rule]] = {
+    "APIConnectionError": _connect,
+    "APIError": _in_stream,
+    "APIResponseValidationError": _final("The model API's answer is not of the form that its client knows", "data"),
+    "APIStatusError": _status,
+    "APITimeoutError": _LATE,
+}
+
+_SIGNATURE: Final = _final("The signature of a message from the model API is not valid", "auth", OPERATOR)
+
+RULES: Final[dict[str, Rule]] = {
+    **{f"{package}.{name}": rule for package in ("openai", "anthropic") for name, rule in _BOTH.items()},
+    "openai.ContentFilterFinishReasonError": _final("The model API's content filter stopped the answer"),
+    "openai.InvalidWebhookSignatureError": _SIGNATURE,
+    "openai.LengthFinishReasonError": _final("The model's answer was cut off at the limit of its length"),
+    "openai.OAuthError": _NO_KEY,
+    "openai.OpenAIError": _base,
+    "openai.WebSocketConnectionClosedError": _outage("The connection to the model API broke before all was sent"),
+    "openai.WebSocketQueueFullError": _outage("More is waiting to be sent to the model API than it takes", "limit"),
+    "openai._exceptions.SubjectTokenProviderError": _NO_KEY,
+    "openai._response.StreamAlreadyConsumed": _STREAM,
+    "anthropic.APIWebhookValidationError": _SIGNATURE,
+    "anthropic.AnthropicError": _base,
+    "anthropic.CredentialsError": _NO_KEY,
+    "anthropic.RetryableError": _outage("The request to the model API failed"),
+    "anthropic.SandboxEgressRestrictedError": _sandbox,
+    "anthropic._response.StreamAlreadyConsumed": _STREAM,
+    "anthropic.lib.credentials._workload.WorkloadIdentityError": _NO_KEY,
+}
+
+#: Left without a rule on purpose: what the author of a tool for these clients' own runners raises, for the model.
+IGNORED: Final = frozenset({"anthropic.lib.tools._beta_functions.ToolError"})

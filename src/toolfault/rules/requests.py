@@ -1,0 +1,164 @@
+"""
+requests.
+
+Texts of these classes hold URLs with query and user, so none of them is shown. All are ``OSError``, some ``ValueError``
+as well, and none is a builtin ``ConnectionError`` or ``TimeoutError``. What happened stands in urllib3's exception,
+which is the first argument.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._names import qualified_name
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
+from toolfault.rules.http import verdict_for
+from toolfault.rules.stdlib import RULES as STDLIB
+from toolfault.rules.urllib3 import inside, proxy_failed, verdict_inside
+
+
+#: How much of an answer's body is looked at, in bytes, if it was read.
+_BODY: Final = 4096
+
+#: The longest URL that is compared with arguments.
+_MAX_URL: Final = 4096
+
+#: The URL in the texts of a request that was never made.
+_url_in_text = re.compile(
+    r"(?:Invalid URL|No connection adapters were found for) (?P<quote>['\"])(?P<quoted>[^\n]{1,4096}?)(?P=quote)(?::|$)"
+    r"|Failed to parse: (?P<bare>[^\n]{1,4096})$"
+).match
+
+
+def _outage(sentence: str, family: Family = "network") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {LATER}",
+        family=family,
+    )
+
+
+def _final(sentence: str, family: Family = "network", advice: str = NO_USE) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
+
+
+def _bug(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
+
+
+_NO_CONNECTION: Final = _outage("No connection to the upstream API could be made")
+_TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
+_LATE: Final = Verdict(
+    code=McpErrorCode.TOOL_TIMEOUT,
+    message=f"The upstream API did not answer in time, and whether the request was carried out is unknown. {LATER}",
+    family="timeout",
+)
+_BAD_URL: Final = Verdict(
+    code=McpErrorCode.TOOL_PANICKED,
+    message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
+    callers=McpErrorCode.INVALID_ARGUMENTS,
+)
+_PROXY_URL: Final = _final("The server is told to use a proxy under a URL that can't be used", advice=OPERATOR)
+
+
+def _url(exc: BaseException) -> str | None:
+    """
+    Return the URL of an exception's request, or of its answer.
+    """
+    for holder in (attr(exc, "request"), attr(exc, "response")):
+        url = attr(holder, "url")
+        if issubclass(type(url), str) and 0 < len(url) <= _MAX_URL:
+            return str.__str__(url)
+    return None
+
+
+def _about(exc: BaseException, verdict: Verdict) -> Verdict:
+    url = _url(exc)
+    return replace(verdict, urls=(url,)) if url else verdict
+
+
+def _status(exc: BaseException) -> Verdict:
+    response = attr(exc, "response")
+    status = whole(response, "status_code")
+    if status is None:
+        return _final("The upstream API gave an answer without a status", "http")
+    # The property would read an answer that may be without end.
+    content = attr(response, "_content")
+    return verdict_for(
+        status,
+        headers=attr(response, "headers"),
+        url=_url(exc),
+        body=bytes.__getitem__(content, slice(_BODY)).decode("utf-8", "replace")
+        if issubclass(type(content), bytes)
+        else None,
+    )
+
+
+def _connect(exc: BaseException) -> Verdict:
+    return _about(exc, verdict_inside(exc) or _NO_CONNECTION)
+
+
+def _tls(exc: BaseException) -> Verdict:
+    return verdict_inside(exc) or _TLS
+
+
+def _proxy(exc: BaseException) -> Verdict:
+    return verdict_inside(exc) or proxy_failed(None)
+
+
+def _retries(exc: BaseException) -> Verdict:
+    return _about(exc, verdict_inside(exc) or _outage("The tool tried several times and gave up"))
+
+
+def _bad_url(exc: BaseException) -> Verdict:
+    text = first_argument(exc)
+    if text.startswith("Missing dependencies"):
+        return _final("The server lacks a package that its proxy needs", advice=OPERATOR)
+    match = _url_in_text(text)
+    url = _url(exc) or (match["quoted"] or match["bare"] if match is not None else None)
+    return replace(_BAD_URL, urls=(url,)) if url else _BAD_URL
+
+
+def _header(exc: BaseException) -> Verdict:
+    inner = inside(exc)
+    if inner is not None and qualified_name(type(inner)).startswith("urllib3."):
+        return _final("The upstream API gave an answer with a header that is not valid")
+    return _bug("The tool made a request with a header that is not valid")
+
+
+RULES: Final[dict[str, Rule]] = {
+    "requests.cookies.CookieConflictError": _bug("Several cookies have the name that the tool asked for"),
+    "requests.exceptions.ChunkedEncodingError": _outage("The upstream API's answer was cut off"),
+    "requests.exceptions.ConnectTimeout": _outage("No connection to the upstream API could be made in time"),
+    "requests.exceptions.ConnectionError": _connect,
+    "requests.exceptions.ContentDecodingError": _final("The upstream API's answer could not be decompressed"),
+    "requests.exceptions.HTTPError": _status,
+    "requests.exceptions.InvalidHeader": _header,
+    "requests.exceptions.InvalidJSONError": _bug("The tool tried to send a value that JSON does not have"),
+    "requests.exceptions.InvalidProxyURL": _PROXY_URL,
+    "requests.exceptions.InvalidSchema": _bad_url,
+    "requests.exceptions.InvalidURL": _bad_url,
+    "requests.exceptions.JSONDecodeError": STDLIB["json.decoder.JSONDecodeError"],
+    "requests.exceptions.MissingSchema": _bad_url,
+    "requests.exceptions.ProxyError": _proxy,
+    "requests.exceptions.ReadTimeout": _LATE,
+    "requests.exceptions.RequestException": _outage("The request to the upstream API failed"),
+    "requests.exceptions.RequestsWarning": _bug("A warning of the HTTP client was made an error"),
+    "requests.exceptions.RetryError": _retries,
+    "requests.exceptions.SSLError": _tls,
+    "requests.exceptions.StreamConsumedError": _bug("The tool read an answer a second time that can be read once"),
+    "requests.exceptions.Timeout": _LATE,
+    "requests.exceptions.TooManyRedirects": _final("The upstream API redirects in a circle"),
+    "requests.exceptions.URLRequired": _bad_url,
+    "requests.exceptions.UnrewindableBodyError": _final(
+        "The request had to be sent again, and its body can't be read a second time", "other"
+    ),
+}
+
+IGNORED: Final = frozenset[str]()
