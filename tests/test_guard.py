@@ -621,3 +621,19 @@ def test_a_refusal_without_a_file_is_told_by_what_it_came_through(module, code, 
 
 def test_a_refusal_that_was_never_raised_is_the_caller_s():
     assert Guard().judge(PermissionError(13, "Permission denied"), Call(tool="t")).code == "permission_denied"
+
+
+def test_the_caller_s_own_spelling_of_a_path_is_shown():
+    mine = judged(author.opens, "/nowhere/data/none.csv", arguments={"file": "data/none.csv"}).envelope
+    ours = judged(author.opens, "/nowhere/data/none.csv", arguments={"file": "other.csv"}).envelope
+
+    assert "'data/none.csv'" in mine.message
+    assert "'none.csv'" in ours.message
+    assert "nowhere" not in str(mine) + str(ours)
+
+
+@pytest.mark.parametrize("name", ["REPORT", "Report", "repport", "report "])
+def test_near_names_are_found_whatever_their_case(name):
+    fault = Guard().judge(LookupError(), Call(tool=name, phase="lookup", available=("Report", "other")))
+
+    assert "'Report'" in fault.envelope.hint

@@ -183,6 +183,9 @@ _SOCKETS: Final = frozenset({"socket", "ssl", "asyncio", "anyio", "http", "urlli
     "trio",
 }
 
+#: How many names an unknown one is compared with.
+_MAX_NAMES: Final = 500
+
 #: How deep causes are judged to find the telling one.
 _MAX_DEPTH: Final = 8
 
@@ -258,13 +261,11 @@ class _Case:
 
     def _unknown_tool(self, exc: BaseException) -> _Finding:
         tool = self.policy.redactor.scrub(self.call.tool, 128)
-        near = difflib.get_close_matches(tool, self.call.available[:500], n=3, cutoff=0.6)
-        listed = "tools/list shows the names there are."
-        hint = (
-            f"Did you mean {' or '.join(repr(name) for name in near)}? {listed}"
-            if near
-            else listed[:1].upper() + listed[1:]
-        )
+        names = {name.lower(): name for name in self.call.available[:_MAX_NAMES]}
+        near = [names[name] for name in difflib.get_close_matches(tool.lower(), names, n=3, cutoff=0.6)]
+        hint = "Call tools/list for the names there are."
+        if near:
+            hint = f"Did you mean {' or '.join(map(repr, near))}? {hint}"
         verdict = Verdict(
             code=McpErrorCode.TOOL_NOT_FOUND, message=f"Unknown tool: {tool}", hint=hint, origin="adapter"
         )
@@ -348,7 +349,7 @@ class _Case:
         reason = f"over {class_name(handled)}: {found.reason}"
         if found.deliberate or found.verdict.family not in _SILENT | {"other"}:
             return _Finding(verdict=_telling(found), leaf=exc, reason=reason, deliberate=True, text=text)
-        conversion = isinstance(handled, ValueError | LookupError | TypeError)
+        conversion = isinstance(handled, ValueError | LookupError | TypeError | ArithmeticError)
         if conversion and isinstance(exc, ValueError):
             return _Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
         inner = text_of(handled)
@@ -447,11 +448,16 @@ class _Case:
         """
         if verdict.callers is None:
             return verdict
-        strings = list(_strings(self.call.arguments))
-        if any(_names_path(given, path) for given in strings for path in verdict.paths) or any(
-            _names_url(given, url) for given in strings for url in verdict.urls
-        ):
-            return replace(verdict, code=verdict.callers, category=None, retryable=None)
+        blamed = replace(verdict, code=verdict.callers, category=None, retryable=None)
+        for given in _strings(self.call.arguments):
+            for path in verdict.paths:
+                if _names_path(given, path):
+                    # The caller knows the path as it wrote it; the rule shows the last component alone.
+                    last = repr(_components(path)[-1])
+                    spelled = None if verdict.message is None else verdict.message.replace(last, repr(given), 1)
+                    return replace(blamed, message=spelled)
+            if any(_names_url(given, url) for url in verdict.urls):
+                return blamed
         return verdict
 
     # From what was found to the fault

@@ -112,4 +112,4 @@ def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Re
     async def skip(seconds: float) -> None:
         made.append(seconds)
 
-    return dataclasses.replace(retry or Retry(), sleep=skip, random=lambda: 0.0)
+    return dataclasses.replace(retry or Retry(), sleep=skip, sleep_sync=made.append, random=lambda: 0.0)

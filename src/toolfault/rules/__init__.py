@@ -19,7 +19,27 @@ from toolfault.errors import InvalidRule
 __all__ = ["DEFAULT", "TABLES", "load"]
 
 #: The rooms that hold a table. A new one is made known here.
-TABLES: Final = ("anyio", "builtins", "httpx", "jsonschema", "mcp", "pydantic", "sqlite", "stdlib", "wrappers")
+TABLES: Final = (
+    "aiohttp",
+    "anyio",
+    "botocore",
+    "builtins",
+    "google",
+    "grpc",
+    "httpx",
+    "jsonschema",
+    "llm",
+    "mcp",
+    "postgres",
+    "pydantic",
+    "redis",
+    "requests",
+    "sqlalchemy",
+    "sqlite",
+    "stdlib",
+    "urllib3",
+    "wrappers",
+)
 
 
 def load() -> dict[str, Rule]:

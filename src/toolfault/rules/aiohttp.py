@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._names import qualified_name
@@ -22,6 +22,9 @@ from toolfault.rules.urllib3 import connecting, proxy_failed
 
 #: The longest URL that is compared with arguments.
 _MAX_URL: Final = 4096
+
+# Past anything that a class puts over it.
+_args: Final[Any] = BaseException.__dict__["args"].__get__
 
 _status_line = re.compile(r"([1-5][0-9]{2})$").match
 
@@ -170,8 +173,7 @@ def _payload(exc: BaseException) -> Verdict:
 def _bad_url(exc: BaseException) -> Verdict:
     url = attr(exc, "_url")
     if url is None:
-        args = attr(exc, "args")
-        url = args[0] if issubclass(type(args), tuple) and args else None
+        url = next(iter(_args(exc) or ()), None)
     text = None if url is None else _text(url)
     return replace(_BAD_URL, urls=(text,)) if text else _BAD_URL
 

@@ -158,7 +158,7 @@ def _headers(response: object, metadata: Mapping[Any, Any]) -> dict[str, str]:
         fields = cast("Mapping[Any, Any]", response)
         found = [place.get(name) for place in (fields, _part(response, "Error")) for name in _WAITS]
         waits = [str(wait) for wait in found if type(wait) in {int, str}]
-        headers |= {"retry-after": wait for wait in waits[:1]}
+        headers.update(("retry-after", wait) for wait in waits[:1])
     return headers
 
 

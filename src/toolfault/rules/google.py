@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
@@ -77,7 +78,7 @@ def _call(exc: BaseException) -> Verdict:
             # Without grpcio-status the library leaves the details in the metadata.
             told = grpc.told_by(response)
         text = (words(exc, "message") or "")[:_LOOK]
-        return grpc.verdict_for(name, text=text, delay=told.delay, quota=told.quota, peer=_API)
+        return grpc.verdict_for(name, text=text, **told._asdict(), peer=_API)
     return _final(f"The call to {_API} failed") if status is None else _http(exc, status, None)
 
 
@@ -101,30 +102,42 @@ def _http(exc: BaseException, status: int, response: object) -> Verdict:
 
 
 def _listed(exc: BaseException, name: str) -> list[Any]:
-    found = attr(exc, name)
-    return cast("list[Any]", found)[:_MAX_DETAILS] if type(found) is list else []
+    found: list[Any] = attr(exc, name)
+    return found[:_MAX_DETAILS] if type(found) is list else []
 
 
 def _told(exc: BaseException) -> grpc.Told:
     """
     Return what the details of an error say of another try: messages of google.rpc, or their JSON.
     """
-    delay, quota = None, ""
+    told = grpc.Told()
     for detail in _listed(exc, "details"):
-        if type(detail) is dict:
-            said = cast("Mapping[Any, Any]", detail)
-            kind = _text(said.get("@type")).rpartition(".")[2]
-            match = _duration(_text(said.get("retryDelay")))
-            if kind == "RetryInfo" and match is not None:
-                delay = grpc.whole_seconds(int(match[1]), int((match[2] or "0").ljust(9, "0")))
-            elif kind == "QuotaFailure":
-                quota += str(said)[:_LOOK]
-        elif type(detail).__name__ == "RetryInfo":
-            duration = attr(detail, "retry_delay")
-            delay = grpc.whole_seconds(whole(duration, "seconds"), whole(duration, "nanos"))
-        elif type(detail).__name__ == "QuotaFailure":
-            quota += str(detail)[:_LOOK]
-    return grpc.Told(delay, quota)
+        delay, quota = _of_json(detail) if type(detail) is dict else _of_message(detail)
+        told = grpc.Told(told.delay if delay is None else delay, f"{told.quota} {quota}".strip()[:_LOOK])
+    return told
+
+
+def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
+    kind = _text(detail.get("@type")).rpartition(".")[2]
+    match = _duration(_text(detail.get("retryDelay")))
+    if kind == "RetryInfo" and match is not None:
+        return grpc.whole_seconds(int(match[1]), int((match[2] or "0").ljust(9, "0"))), ""
+    found: Any = detail.get("violations")
+    if kind != "QuotaFailure" or type(found) is not list:
+        return None, ""
+    violations = cast("list[Any]", found)[:_MAX_DETAILS]
+    said = [cast("Mapping[Any, Any]", each).get("description") for each in violations if type(each) is dict]
+    return None, " ".join(_text(each)[:_LOOK] for each in said)
+
+
+def _of_message(detail: object) -> tuple[int | None, str]:
+    if type(detail).__name__ == "RetryInfo":
+        duration = attr(detail, "retry_delay")
+        return grpc.whole_seconds(whole(duration, "seconds"), whole(duration, "nanos")), ""
+    if type(detail).__name__ != "QuotaFailure":
+        return None, ""
+    violations = islice(attr(detail, "violations"), _MAX_DETAILS)
+    return None, " ".join((words(each, "description") or "")[:_LOOK] for each in violations)
 
 
 def _reasons(exc: BaseException) -> set[str]:

@@ -6,6 +6,7 @@ The details of a status are written by the service, so they are looked at and ne
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._delays import MAX_DELAY_SECONDS
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, attr, seconds, words
+from toolfault.rules._parts import LATER, NO_USE, seconds, words
 
 
 class Row(NamedTuple):
@@ -112,6 +113,7 @@ def verdict_for(
     text: str = "",
     delay: int | None = None,
     quota: str = "",
+    again: bool = True,
     peer: str = "The upstream API",
 ) -> Verdict:
     """
@@ -122,6 +124,7 @@ def verdict_for(
         text: The details that came with it; looked at, never shown.
         delay: Seconds that the upstream asks to wait (``RetryInfo``).
         quota: The quotas that it says are used up (``QuotaFailure``); looked at, never shown.
+        again: False: it asks not to be called again.
         peer: Who answered, as the subject of a sentence.
     """
     name = _NAMES[status] if isinstance(status, int) and 0 <= status < len(_NAMES) else str(status).upper()
@@ -131,14 +134,17 @@ def verdict_for(
             row = _callers("A message is too large for {peer} ({grpc})", "Ask for less, or send less.")
         elif delay is None and (_period(text[:_TEXT]) or (quota and not _moment(quota[:_TEXT]))):
             row = _USED_UP
-    wait = delay if row.retryable else None
+    retryable = row.retryable and again
+    wait = delay if retryable else None
     shown = peer if row.sentence.startswith("{peer}") or not peer.startswith("The ") else f"the {peer[4:]}"
     said = row.sentence.format(peer=shown, grpc=name if name in STATUS else "an unknown status")
-    advice = row.advice if wait is None else f"Retry after {seconds(wait)}." if wait else "Retry now."
+    advice = NO_USE if row.retryable and not again else row.advice
+    if wait is not None:
+        advice = f"Retry after {seconds(wait)}." if wait else "Retry now."
     return Verdict(
         code=row.code,
         category=row.category,
-        retryable=row.retryable,
+        retryable=retryable,
         retry_after_seconds=wait,
         message=f"{said}. {advice}",
         family="http",
@@ -161,13 +167,18 @@ class Told(NamedTuple):
 
         quota:
             The quotas that are used up.
+
+        again:
+            Whether to try again; a server may push back.
     """
 
     delay: int | None = None
     quota: str = ""
+    again: bool = True
 
 
-#: The entries of trailing metadata in which a RetryInfo, or a Status with details, stands.
+#: The entries of trailing metadata in which a wait, a RetryInfo, or a Status with details stands.
+_PUSHBACK: Final = "grpc-retry-pushback-ms"
 _RETRY_INFO: Final = "google.rpc.retryinfo-bin"
 _DETAILS: Final = "grpc-status-details-bin"
 
@@ -175,24 +186,31 @@ _DETAILS: Final = "grpc-status-details-bin"
 _MAX_ENTRIES: Final = 64
 _MAX_BYTES: Final = 16384
 
+_pushback = re.compile(r"[0-9]{1,9}").fullmatch
+
 
 def told_by(call: object) -> Told:
     """
     Return what an ended call's trailing metadata say of another try; it is an error, or what came with one.
     """
-    told = Told()
+    entries, metadata = dict[str, Any](), _answer(call, "trailing_metadata")
     try:
-        for key, value in islice(_answer(call, "trailing_metadata") or (), _MAX_ENTRIES):
-            if type(value) is not bytes or len(value) > _MAX_BYTES:
-                continue
-            if key == _RETRY_INFO:
-                told = told._replace(delay=_delay(value))
-            elif key == _DETAILS:
-                found = _details(value)
-                told = Told(told.delay if found.delay is None else found.delay, found.quota)
-    except Exception:  # noqa: BLE001 -- a peer's bytes; what was read so far is all there is
-        return told
-    return told
+        entries.update(() if metadata is None else islice(metadata, _MAX_ENTRIES))
+        details = _details(_bytes(entries.get(_DETAILS)))
+        delay = _delay(_bytes(entries.get(_RETRY_INFO)))
+    except Exception:  # noqa: BLE001 -- a peer's bytes, in whatever a peer's library made of them
+        details, delay = Told(), None
+    pushback = entries.get(_PUSHBACK)
+    if pushback is not None:
+        # "If the value for pushback is negative or unparseable, then it will be seen as the server asking the client
+        # not to retry at all" -- gRFC A6.
+        match = _pushback(pushback) if type(pushback) is str else None
+        return Told(None if match is None else math.ceil(int(match[0]) / 1000), details.quota, again=match is not None)
+    return details if delay is None else details._replace(delay=delay)
+
+
+def _bytes(value: object) -> bytes:
+    return value if type(value) is bytes and len(value) <= _MAX_BYTES else b""
 
 
 def _answer(call: object, method: str) -> Any:
@@ -253,7 +271,7 @@ def _fields(message: bytes | int) -> Iterator[tuple[int, bytes | int]]:
         ValueError: It is no message.
     """
     if isinstance(message, int):
-        raise ValueError("a number is no message")  # noqa: TRY004 -- as the other faults of the bytes
+        raise ValueError("a number is no message")
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
@@ -304,6 +322,7 @@ def _rpc(exc: BaseException) -> Verdict:
         text=details if type(details) is str else "",
         delay=told.delay,
         quota=told.quota,
+        again=told.again,
     )
 
 

@@ -65,14 +65,15 @@ _BAD_URL: Final = Verdict(
     callers=McpErrorCode.INVALID_ARGUMENTS,
 )
 
+# Past anything that a class puts over it.
+_args: Final[Any] = BaseException.__dict__["args"].__get__
 
-def inside(exc: object) -> BaseException | None:
+
+def inside(exc: BaseException) -> BaseException | None:
     """
     Return the exception that one of urllib3's or requests' was made from, if it keeps it.
     """
-    args = attr(exc, "args")
-    kept: list[Any] = [attr(exc, "reason"), attr(exc, "original_error")]
-    kept += tuple.__getitem__(args, slice(2)) if issubclass(type(args), tuple) else ()
+    kept: list[Any] = [attr(exc, "reason"), attr(exc, "original_error"), *(_args(exc) or ())[:2]]
     return next((found for found in kept if issubclass(type(found), BaseException) and found is not exc), None)
 
 

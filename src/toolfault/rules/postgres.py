@@ -1,0 +1,189 @@
+"""
+asyncpg and psycopg: by SQLSTATE, since their classes are its names.
+
+Texts of these classes hold values, hosts and users, so none of them is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._names import class_name
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, words
+from toolfault.rules.sqlstate import verdict_for
+
+
+def _outage(sentence: str, family: Family = "database") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {LATER}",
+        family=family,
+        origin="upstream",
+    )
+
+
+def _final(sentence: str, advice: str = NO_USE) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family="database", origin="upstream")
+
+
+def _misused(sentence: str) -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="database")
+
+
+def _refused(sentence: str) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INVALID_ARGUMENTS,
+        message=f"{sentence}. Check the arguments.",
+        family="database",
+        forwarded=True,
+    )
+
+
+_LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
+_CLOSED: Final = _misused("The tool uses a connection to the database that is closed")
+_FAILED: Final = _final("The database failed")
+_VALUE: Final = _refused("The database can't use a value")
+_CONFIGURED: Final = _final("The server's settings for the database are not valid", OPERATOR)
+
+_NO_CONNECTION: Final = _outage("No connection to the database could be made", "network")
+_CUT_OFF: Final = _outage(
+    "The connection to the database was lost, and whether the statement was carried out is unknown", "network"
+)
+_TLS: Final = _final("The TLS connection that the server demands to the database could not be made", OPERATOR)
+
+
+# ---- asyncpg
+
+
+def _asyncpg(exc: BaseException) -> Verdict:
+    state = words(exc, "sqlstate")
+    verdict = _FAILED if state is None else _named(state, exc, "constraint_name", "table_name", "column_name")
+    # It encodes values itself, and the error below quotes them.
+    return verdict if exc.__cause__ is None else replace(verdict, causes=(class_name(exc.__cause__),))
+
+
+def _named(state: str, holder: object, constraint: str, table: str, column: str) -> Verdict:
+    return verdict_for(
+        state, constraint=words(holder, constraint), table=words(holder, table), column=words(holder, column)
+    )
+
+
+# ---- psycopg
+
+#: What the server says while it refuses a connection, for which libpq keeps no state; English only.
+_REFUSALS: Final = (
+    (re.compile(r"password authentication failed|no password supplied").search, "28P01"),
+    (
+        re.compile(
+            r"authentication failed for user|no pg_hba\.conf entry|pg_hba\.conf rejects"
+            r'|role "[^"\n]{1,256}" (?:does not exist|is not permitted to log in)'
+        ).search,
+        "28000",
+    ),
+    (re.compile(r'database "[^"\n]{1,256}" does not exist').search, "3D000"),
+    (re.compile(r"permission denied for database").search, "42501"),
+    (re.compile(r"too many clients already|too many connections for|connection slots are reserved").search, "53300"),
+    (re.compile(r"the database system is").search, "57P03"),
+)
+_no_tls = re.compile(
+    r"certificate verify failed|server certificate for|root certificate|SSL was required|requires encryption"
+).search
+
+#: How much of a text is looked at: a few hosts with a few addresses each.
+_TEXT: Final = 4096
+
+
+def _by_state(exc: BaseException) -> Verdict | None:
+    """
+    Judge by the SQLSTATE; None: the library raised it, without one.
+    """
+    state = words(exc, "sqlstate")
+    if state is None:
+        return None
+    return _named(state, attr(exc, "diag"), "constraint_name", "table_name", "column_name")
+
+
+def _psycopg(without: Verdict) -> Rule:
+    def rule(exc: BaseException) -> Verdict:
+        return _by_state(exc) or without
+
+    return rule
+
+
+def _operational(exc: BaseException) -> Verdict:
+    if (verdict := _by_state(exc)) is not None:
+        return verdict
+    text = first_argument(exc)[:_TEXT]
+    if text == "the connection is closed":
+        return _CLOSED
+    for refusal, state in _REFUSALS:
+        if refusal(text):
+            return verdict_for(state)
+    if _no_tls(text):
+        return _TLS
+    attempt: Any = attr(exc, "pgconn")
+    if attr(attempt, "needs_password") is True:
+        return verdict_for("28P01")
+    # An attempt to connect leaves its remains; a name is resolved before there is one.
+    return _CUT_OFF if attempt is None and not text.startswith("failed to resolve host") else _NO_CONNECTION
+
+
+RULES: Final[dict[str, Rule]] = {
+    "asyncpg.exceptions.InvalidCachedStatementError": _outage("The database's schema was just changed"),
+    "asyncpg.exceptions._base.ClientConfigurationError": _CONFIGURED,
+    "asyncpg.exceptions._base.DataError": _VALUE,
+    "asyncpg.exceptions._base.InterfaceError": _LIBRARY,
+    "asyncpg.exceptions._base.InternalClientError": _FAILED,
+    "asyncpg.exceptions._base.OutdatedSchemaCacheError": _outage("The database's schema was just changed"),
+    "asyncpg.exceptions._base.PostgresError": _asyncpg,
+    "asyncpg.exceptions._base.TargetServerAttributeNotMatched": _outage(
+        "None of the database's servers is in the state that the tool needs"
+    ),
+    "psycopg.DataError": _psycopg(_VALUE),
+    "psycopg.Error": _psycopg(_FAILED),
+    "psycopg.IntegrityError": _psycopg(_refused("The database refused the values")),
+    "psycopg.InterfaceError": _psycopg(_LIBRARY),
+    "psycopg.NotSupportedError": _psycopg(_LIBRARY),
+    "psycopg.OperationalError": _operational,
+    "psycopg.ProgrammingError": _psycopg(_LIBRARY),
+    "psycopg.errors.CancellationTimeout": Verdict(
+        code=McpErrorCode.TOOL_TIMEOUT,
+        message=f"The database did not cancel a statement in time. {LATER}",
+        family="timeout",
+        origin="upstream",
+    ),
+    "psycopg.errors.ConnectionTimeout": _outage("No connection to the database could be made in time", "network"),
+    "psycopg.errors.PipelineAborted": _misused("An earlier statement of the same batch failed"),
+}
+
+IGNORED: Final = frozenset(
+    {
+        # Ends a transaction, and never leaves its block.
+        "psycopg.Rollback",
+        # The DB-API wants it; psycopg never raises it.
+        "psycopg.Warning",
+        # Python warnings, which are shown and not raised.
+        "asyncpg.exceptions._base.InterfaceWarning",
+        *(
+            f"asyncpg.exceptions.{name}"
+            for name in (
+                "DeprecatedFeature",
+                "DynamicResultSetsReturned",
+                "ImplicitZeroBitPadding",
+                "NoAdditionalDynamicResultSetsReturned",
+                "NoData",
+                "NullValueEliminatedInSetFunction",
+                "PostgresWarning",
+                "PrivilegeNotGranted",
+                "PrivilegeNotRevoked",
+                "StringDataRightTruncation",
+            )
+        ),
+    }
+)

@@ -1,0 +1,159 @@
+"""
+SQLAlchemy: the driver's exception decides, where there is one.
+
+Texts of these classes hold statements and their parameters, so none of them is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._names import class_name, qualified_name
+from toolfault._verdict import Family, Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, words
+from toolfault.rules.sqlstate import verdict_for
+
+
+def _outage(sentence: str, family: Family = "database") -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {LATER}",
+        family=family,
+    )
+
+
+def _final(sentence: str, advice: str = NO_USE) -> Verdict:
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family="database")
+
+
+def _misused(sentence: str, family: Family = "database") -> Verdict:
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family=family)
+
+
+_REFUSED: Final = Verdict(
+    code=McpErrorCode.INVALID_ARGUMENTS,
+    message="The database refused the values. Check the arguments.",
+    family="database",
+    forwarded=True,
+)
+_LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
+_STATEMENT: Final = _misused("The tool made a statement, or gave it values, in a way that does not fit")
+_FAILED: Final = _final("The database failed")
+_LOST: Final = _outage(
+    "The connection to the database was lost, and whether the statement was carried out is unknown", "network"
+)
+
+#: Packages of drivers that have rows of their own.
+_DRIVERS: Final = frozenset({"asyncpg", "psycopg", "sqlite3"})
+
+#: What the classes of the DB-API mean, of a driver that nothing else is known of.
+_BY_CLASS: Final = {
+    "DataError": _REFUSED,
+    "IntegrityError": _REFUSED,
+    "InterfaceError": _LIBRARY,
+    "NotSupportedError": _LIBRARY,
+    "ProgrammingError": _LIBRARY,
+}
+
+
+def _exception(obj: object, name: str) -> BaseException | None:
+    found = attr(obj, name)
+    return found if issubclass(type(found), BaseException) else None
+
+
+def _below(exc: BaseException) -> BaseException | None:
+    """
+    Return the exception that one of SQLAlchemy's was made of.
+    """
+    return _exception(exc, "orig") or _exception(exc, "__cause__")
+
+
+def _raised_by_driver(exc: BaseException) -> BaseException | None:
+    """
+    Return the exception of the driver, past the one that the adapters for asynchronous drivers make of it.
+    """
+    found = _below(exc)
+    return (_below(found) or found) if found is not None and _is_own(type(found)) else found
+
+
+def _is_own(cls: type) -> bool:
+    return qualified_name(cls).startswith("sqlalchemy.")
+
+
+def _is_known(exc: BaseException) -> bool:
+    return any(qualified_name(cls).partition(".")[0] in _DRIVERS for cls in type(exc).__mro__)
+
+
+def _dbapi(exc: BaseException) -> Verdict:
+    driver = _raised_by_driver(exc)
+    known = driver is not None and _is_known(driver)
+    verdict = _by_class(type(exc))
+    if attr(exc, "connection_invalidated") is True:
+        verdict = _LOST
+    elif known:
+        return replace(verdict, instead=driver)
+    # psycopg2 calls it pgcode.
+    elif (state := words(driver, "sqlstate") or words(driver, "pgcode")) is not None:
+        verdict = verdict_for(state)
+    return verdict if known else _without_text_of(driver, verdict)
+
+
+def _by_class(cls: type) -> Verdict:
+    named = (base.__name__ for base in cls.__mro__ if _is_own(base))
+    return next((_BY_CLASS[name] for name in named if name in _BY_CLASS), _FAILED)
+
+
+def _without_text_of(exc: BaseException | None, verdict: Verdict) -> Verdict:
+    """
+    Name the class of the exception below, whose text may quote a value, as the only cause.
+    """
+    return verdict if exc is None else replace(verdict, causes=(class_name(exc),))
+
+
+def _statement(exc: BaseException) -> Verdict:
+    # A value that could not be made one of the database's, or one that is missing.
+    return _without_text_of(_below(exc), _STATEMENT)
+
+
+_GONE: Final = _outage("A row was changed or removed by somebody else meanwhile")
+
+RULES: Final[dict[str, Rule]] = {
+    "sqlalchemy.exc.DBAPIError": _dbapi,
+    "sqlalchemy.exc.DisconnectionError": _LOST,
+    "sqlalchemy.exc.EmulatedDBAPIException": _dbapi,
+    "sqlalchemy.exc.MultipleResultsFound": _misused(
+        "The database holds several rows where the tool needs one", "other"
+    ),
+    "sqlalchemy.exc.NoDBAPILoaded": _final("The server lacks a driver for its database", OPERATOR),
+    # Declared by an author, it means the caller.
+    "sqlalchemy.exc.NoResultFound": _misused("The database holds no row where the tool needs one", "other"),
+    "sqlalchemy.exc.NoSuchModuleError": _final("The server lacks a driver for its database", OPERATOR),
+    "sqlalchemy.exc.NoSuchTableError": _misused("The tool names a table that the database does not have"),
+    "sqlalchemy.exc.PendingRollbackError": _misused(
+        "The tool uses a session of the database in which an earlier statement failed"
+    ),
+    "sqlalchemy.exc.SQLAlchemyError": _LIBRARY,
+    "sqlalchemy.exc.StatementError": _statement,
+    # Of its pool; no builtin TimeoutError.
+    "sqlalchemy.exc.TimeoutError": _outage("The server has no connection to the database left", "limit"),
+    "sqlalchemy.orm.exc.ObjectDeletedError": _GONE,
+    "sqlalchemy.orm.exc.StaleDataError": _GONE,
+}
+
+#: Python warnings, which are shown and not raised.
+IGNORED: Final = frozenset(
+    f"sqlalchemy.exc.{name}"
+    for name in (
+        "Base20DeprecationWarning",
+        "LegacyAPIWarning",
+        "MovedIn20Warning",
+        "SADeprecationWarning",
+        "SAPendingDeprecationWarning",
+        "SATestSuiteWarning",
+        "SAWarning",
+    )
+)

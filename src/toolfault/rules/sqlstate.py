@@ -1,0 +1,192 @@
+"""
+What a SQLSTATE means, by state and by class; for the tables of the packages that speak to databases.
+
+Statements and values never become part of a message; the names of constraints and columns do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._verdict import Family, Verdict
+from toolfault.rules._parts import LATER, NO_USE, OPERATOR
+
+
+class Row(NamedTuple):
+    """
+    What one state, or one class of states, means; as `toolfault.rules.http.Row`.
+    """
+
+    code: McpErrorCode
+    category: McpErrorCategory
+    retryable: bool
+    sentence: str
+    advice: str = NO_USE
+    forwarded: bool = False
+    family: Family = "database"
+
+
+def _outage(sentence: str) -> Row:
+    return Row(McpErrorCode.INTERNAL, McpErrorCategory.TRANSIENT, True, sentence, LATER)
+
+
+def _broken(sentence: str, advice: str = OPERATOR) -> Row:
+    return Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, sentence, advice)
+
+
+def _refused(sentence: str, advice: str = "Check the arguments.") -> Row:
+    return Row(McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, forwarded=True)
+
+
+def _misused(sentence: str) -> Row:
+    return Row(McpErrorCode.TOOL_PANICKED, McpErrorCategory.PERMANENT, False, sentence)
+
+
+def _no_right(sentence: str) -> Row:
+    return Row(McpErrorCode.INTERNAL, McpErrorCategory.AUTH, False, sentence, OPERATOR, family="auth")
+
+
+def _late(sentence: str) -> Row:
+    return Row(McpErrorCode.TOOL_TIMEOUT, McpErrorCategory.TRANSIENT, True, sentence, LATER, family="timeout")
+
+
+_VALUE: Final = _refused("The database can't use a value")
+_CONSTRAINT: Final = _refused("The database refused the values")
+#: Like SQLITE_ERROR: whose the statement is can't be known.
+_STATEMENT: Final = _misused("The tool sent a statement that the database does not accept")
+_STATE: Final = _misused("The tool sent a statement that the database does not accept in its present state")
+_ROUTINE: Final = _broken("A routine in the database failed")
+_LOGIN: Final = _no_right("The database did not accept the server's login")
+_OPERATOR: Final = _outage("The database is being restarted or maintained")
+_LOST: Final = _outage("The connection to the database failed")
+_OTHER: Final = _broken("The database failed", NO_USE)
+
+#: The first two characters of a state to what they mean. A class that is not here: `row_for`.
+CLASSES: Final[dict[str, Row]] = {
+    "03": _STATE,
+    "08": _LOST,
+    "0A": _STATEMENT,
+    "0B": _STATE,
+    "0F": _STATEMENT,
+    "0L": _STATEMENT,
+    "0P": _STATEMENT,
+    "0Z": _STATE,
+    "10": _VALUE,
+    "20": _STATEMENT,
+    "21": _STATEMENT,
+    "22": _VALUE,
+    "23": _CONSTRAINT,
+    "24": _STATE,
+    "25": _STATE,
+    "26": _STATEMENT,
+    "27": _ROUTINE,
+    "28": _LOGIN,
+    "2B": _STATE,
+    "2D": _STATE,
+    "2F": _ROUTINE,
+    "34": _STATE,
+    "38": _ROUTINE,
+    "39": _ROUTINE,
+    "3B": _STATE,
+    "3D": _broken("The database that the server is configured for does not exist"),
+    "3F": _misused("The tool names a schema that the database does not have"),
+    "40": _outage("The database gave the transaction up because of another one"),
+    "42": _STATEMENT,
+    "44": _CONSTRAINT,
+    "53": _outage("The database has no resources left"),
+    "54": _refused("The request is too large or too complex for the database", "Ask for less, or send less."),
+    "55": _STATE,
+    "57": _OPERATOR,
+    "58": _broken("The database's storage failed"),
+    "72": _outage("What the database was reading is no longer kept"),
+    "F0": _broken("The database is not configured properly"),
+    "HV": _broken("A source behind the database failed"),
+    "P0": _ROUTINE,
+    "XX": _broken("The database failed"),
+}
+
+#: States that say more than their class, or something else.
+STATES: Final[dict[str, Row]] = {
+    "22001": _refused("A value is too long for its column"),
+    "22003": _refused("A number is out of range for the database"),
+    "22007": _refused("A date or time has a form that the database can't read"),
+    "22008": _refused("A date or time is out of range for the database"),
+    "22012": _refused("The database was made to divide by zero"),
+    "22P02": _refused("A value does not have the form that its type demands"),
+    "23502": _refused("A value that the database demands is missing"),
+    "23503": _refused("A value refers to something that does not exist, or something still refers to it"),
+    "23505": _refused("Something with the same key exists already"),
+    "23514": _refused("A rule of the database does not allow a value"),
+    "23P01": _refused("A value conflicts with one that exists already"),
+    # A statement that writes, where only reading is allowed.
+    "25006": _broken("The database allows nothing but reading here"),
+    "25P03": _outage("The database closed a connection on which nothing happened for too long"),
+    "25P04": _late("A transaction took longer than the database allows, and was rolled back"),
+    "3D000": _broken("The database that the server is configured for does not exist"),
+    "40001": _outage("Another transaction changed the same data at the same time"),
+    "40002": _CONSTRAINT,
+    "40003": _outage("The connection to the database was lost, and whether the statement was carried out is unknown"),
+    "40P01": _outage("Two transactions waited for each other, and the database gave this one up"),
+    "42501": _no_right("The server's login has no right to do this in the database"),
+    "42601": _misused("The tool sent a statement with a syntax error"),
+    "42703": _misused("The tool names a column that the database does not have"),
+    "42883": _misused("The tool calls a function that the database does not have"),
+    "42P01": _misused("The tool names a table that the database does not have"),
+    "53300": _outage("The database has no connection left"),
+    "55006": _outage("Something in the database is in use"),
+    "55P02": _broken("A setting of the database can't be changed now"),
+    "55P03": _outage("Something in the database is locked by somebody else"),
+    "57014": _late("The statement took longer than the database allows, or was cancelled"),
+    "57P04": _broken("The database that the server used was removed"),
+    "57P05": _outage("The database closed a connection on which nothing happened for too long"),
+    "HV00N": _outage("A source behind the database could not be reached"),
+    # What triggers and functions raise: a rule that no constraint can express.
+    "P0001": _refused("A rule in the database refused the request"),
+    "P0002": _misused("A routine in the database found no row where it needs one"),
+    "P0003": _misused("A routine in the database found several rows where it needs one"),
+}
+
+_state = re.compile(r"[0-9A-Z]{5}").fullmatch
+_identifier = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}").fullmatch
+
+
+def row_for(state: str) -> Row:
+    """
+    Return what a state means, whatever it is.
+    """
+    return STATES.get(state) or CLASSES.get(state[:2]) or _OTHER
+
+
+def verdict_for(
+    state: str, *, constraint: str | None = None, table: str | None = None, column: str | None = None
+) -> Verdict:
+    """
+    Return what a database's refusal means.
+
+    Args:
+        state: Its SQLSTATE.
+        constraint: The name of the constraint that it names; shown if it looks like a name.
+        table: The name of the table, likewise.
+        column: The name of the column, likewise.
+    """
+    row = row_for(state)
+    facts = ", ".join([*_where(constraint, table, column), *([f"SQLSTATE {state}"] if _state(state) else [])])
+    where = f" ({facts})" if facts else ""
+    return Verdict(
+        code=row.code,
+        category=row.category,
+        retryable=row.retryable,
+        message=f"{row.sentence}{where}. {row.advice}",
+        family=row.family,
+        origin="upstream",
+        forwarded=row.forwarded,
+    )
+
+
+def _where(constraint: str | None, table: str | None, column: str | None) -> list[str]:
+    of_table = f" of table {table}" if table and _identifier(table) else ""
+    if constraint and _identifier(constraint):
+        return [f"constraint {constraint}{of_table}"]
+    return [f"column {column}{of_table}"] if column and _identifier(column) else []
