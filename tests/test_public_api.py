@@ -25,6 +25,7 @@ DOORS = [
     "toolfault.testing",
     "toolfault.integrations.mcp",
     "toolfault.rules",
+    "toolfault.rules.http",
 ]
 
 ROOT = Path(toolfault.__file__).parent

@@ -11,14 +11,12 @@ Rule 3: ``unknown`` is for readers; it never leaves here.
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os.path
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from toolfault._causes import causes_of, handled_by, is_group, leaves_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
@@ -260,6 +258,8 @@ class _Case:
         return self._by_accident(exc, name, verdict, purpose)
 
     def _unknown_tool(self, exc: BaseException) -> _Finding:
+        import difflib  # noqa: PLC0415 -- at first use: it costs as much to load as half of ours
+
         tool = self.policy.redactor.scrub(self.call.tool, 128)
         names = {name.lower(): name for name in self.call.available[:_MAX_NAMES]}
         near = [names[name] for name in difflib.get_close_matches(tool.lower(), names, n=3, cutoff=0.6)]
@@ -349,7 +349,9 @@ class _Case:
         reason = f"over {class_name(handled)}: {found.reason}"
         if found.deliberate or found.verdict.family not in _SILENT | {"other"}:
             return _Finding(verdict=_telling(found), leaf=exc, reason=reason, deliberate=True, text=text)
-        conversion = isinstance(handled, ValueError | LookupError | TypeError | ArithmeticError)
+        conversion = (
+            isinstance(handled, ValueError | LookupError | TypeError | ArithmeticError) or found.verdict.family == "data"
+        )
         if conversion and isinstance(exc, ValueError):
             return _Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
         inner = text_of(handled)
@@ -433,11 +435,12 @@ class _Case:
             return _Finding(verdict=replace(_INTERNAL, message=message), leaf=exc, reason="environment", crash=True)
         if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
             verdict = _socket_or_disk(exc, self.home)
+        verdict = self._caller_named(verdict)
         if not name or verdict.family in _SILENT or verdict.code is McpErrorCode.TOOL_PANICKED:
             return self._crash(exc, verdict, purpose.reason)
-        return _Finding(
-            verdict=self._caller_named(verdict), leaf=exc, reason=f"rule {name}", crash=verdict.family not in _EXPLAINED
-        )
+        blamed = verdict.code is McpErrorCode.INVALID_ARGUMENTS
+        crash = not blamed and verdict.family not in _EXPLAINED
+        return _Finding(verdict=verdict, leaf=exc, reason=f"rule {name}", crash=crash)
 
     def _crash(self, exc: BaseException, verdict: Verdict, reason: str) -> _Finding:
         return _Finding(verdict=verdict, leaf=exc, reason=reason, crash=True)
@@ -678,11 +681,9 @@ def _socket_or_disk(exc: BaseException, home: Home) -> Verdict:
     Judge a PermissionError without a file name by where it came through (design 5.5).
     """
     if through(exc, home) & _SOCKETS:
-        return Verdict(
-            code=McpErrorCode.NETWORK_BLOCKED,
-            message="The server's environment does not permit this network connection. Its operator can allow it.",
-            family="network",
-        )
+        from toolfault.rules.builtins import NO_CONNECTION_ALLOWED  # noqa: PLC0415 -- tables load at the first failure
+
+        return NO_CONNECTION_ALLOWED
     return replace(_INTERNAL, message="The server is not permitted to do this on its own system.", family="file")
 
 
@@ -729,6 +730,8 @@ def _names_url(given: str, url: str) -> bool:
 
 
 def _host(url: str) -> str:
+    from urllib.parse import urlsplit  # noqa: PLC0415 -- at first use, as difflib
+
     try:
         return (urlsplit(url).hostname or "") if "//" in url else url.partition(":")[0].lower()
     except ValueError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import logging
 import math
-import secrets as _secrets
+import os
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, TypeVar, Unpack
@@ -220,7 +220,7 @@ class Guard:
             exc: What was raised, without the wrapper that a host put around it.
             call: The call that it ended.
         """
-        failure_id = _secrets.token_hex(6)
+        failure_id = os.urandom(6).hex()
         try:
             judgement = judge(exc, call, self._prepared.policy, self._home(call.function), failure_id)
         except Exception:  # noqa: BLE001 -- a failure while judging is answered too, and logged with its traceback
@@ -251,7 +251,7 @@ class Guard:
         """
         Return a fault for an error result that a handler made itself, without an envelope.
         """
-        failure_id = _secrets.token_hex(6)
+        failure_id = os.urandom(6).hex()
         message = (
             self._prepared.policy.redactor.scrub(text, MESSAGE_BYTES)
             or "The tool reported a failure and did not say which."

@@ -15,7 +15,7 @@ import httpx
 import httpx2
 import pytest
 
-from toolfault.rules import DEFAULT, anyio, builtins, jsonschema, load, mcp, pydantic, sqlite, stdlib, wrappers
+from toolfault.rules import DEFAULT, anyio, builtins, jsonschema, mcp, pydantic, sqlite, stdlib, wrappers
 from toolfault.rules import httpx as httpx_table
 
 
@@ -156,12 +156,12 @@ def test_texts_that_leak(verdict_on, exc):
     assert "db1" not in message
 
 
-@pytest.mark.parametrize("name", sorted(name for name, rule in load().items() if not callable(rule) and rule.message))
+@pytest.mark.parametrize("name", sorted(name for name, rule in RULES.items() if not callable(rule) and rule.message))
 def test_messages_are_sentences(name):
     """
     What happened and what to do, in one to three short sentences; no class name alone, no placeholder.
     """
-    message = load()[name].message
+    message = RULES[name].message
 
     assert message[0].isupper()
     assert message.endswith(".")

@@ -23,6 +23,9 @@ from toolfault.rules.urllib3 import connecting, proxy_failed
 #: The longest URL that is compared with arguments.
 _MAX_URL: Final = 4096
 
+#: How far down the parser's own exception is looked for.
+_MAX_CAUSES: Final = 4
+
 # Past anything that a class puts over it.
 _args: Final[Any] = BaseException.__dict__["args"].__get__
 
@@ -95,10 +98,15 @@ def _unparsed(exc: BaseException) -> Verdict | None:
     """
     Return the verdict on the answer that aiohttp could not parse and made a status of; None: it was an answer.
     """
-    if exc.__cause__ is None:
-        return None
-    names = [qualified_name(cls) for cls in type(exc.__cause__).__mro__]
-    return next((_PARSER[name] for name in names if name in _PARSER), None)
+    found, link = None, exc.__cause__
+    for _ in range(_MAX_CAUSES):
+        if link is None:
+            break
+        names = [qualified_name(cls) for cls in type(link).__mro__]
+        # The parser in C raises the base over what tells more.
+        found = next((_PARSER[name] for name in names if name in _PARSER), found)
+        link = link.__cause__
+    return found
 
 
 def _unexpected(sentence: str) -> Rule:
@@ -178,13 +186,13 @@ def _bad_url(exc: BaseException) -> Verdict:
     return replace(_BAD_URL, urls=(text,)) if text else _BAD_URL
 
 
-def _of_a_server(exc: BaseException) -> Verdict | None:
+def _of_a_server(exc: BaseException) -> Verdict:
     """
     Judge an answer for a web client that a tool raised: its status is the author's word.
     """
     status = whole(exc, "status")
     if status is None:
-        return None
+        return Verdict(code=McpErrorCode.INTERNAL)
     return replace(verdict_for(status, peer="The tool"), message=None, origin="tool", upstream_status=None)
 
 

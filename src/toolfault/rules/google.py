@@ -112,7 +112,7 @@ def _told(exc: BaseException) -> grpc.Told:
     """
     told = grpc.Told()
     for detail in _listed(exc, "details"):
-        delay, quota = _of_json(detail) if type(detail) is dict else _of_message(detail)
+        delay, quota = _of_json(detail) if issubclass(type(detail), dict) else _of_message(detail)
         told = grpc.Told(told.delay if delay is None else delay, f"{told.quota} {quota}".strip()[:_LOOK])
     return told
 
@@ -122,10 +122,10 @@ def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
     match = _duration(_text(detail.get("retryDelay")))
     if kind == "RetryInfo" and match is not None:
         return grpc.whole_seconds(int(match[1]), int((match[2] or "0").ljust(9, "0"))), ""
-    found: Any = detail.get("violations")
+    found: list[Any] = detail.get("violations") or []
     if kind != "QuotaFailure" or type(found) is not list:
         return None, ""
-    violations = cast("list[Any]", found)[:_MAX_DETAILS]
+    violations = found[:_MAX_DETAILS]
     said = [cast("Mapping[Any, Any]", each).get("description") for each in violations if type(each) is dict]
     return None, " ".join(_text(each)[:_LOOK] for each in said)
 

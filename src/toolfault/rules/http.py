@@ -17,6 +17,8 @@ from toolfault._verdict import Verdict
 from toolfault.rules._parts import LATER, NO_USE, OPERATOR, seconds
 
 
+__all__ = ["STATUS", "Row", "row_for", "verdict_for"]
+
 class Row(NamedTuple):
     """
     What one status means.

@@ -143,7 +143,7 @@ RULES: Final[dict[str, Rule]] = {
     "asyncpg.exceptions._base.OutdatedSchemaCacheError": _outage("The database's schema was just changed"),
     "asyncpg.exceptions._base.PostgresError": _asyncpg,
     "asyncpg.exceptions._base.TargetServerAttributeNotMatched": _outage(
-        "None of the database's servers is in the state that the tool needs"
+        "No server of the database is in the state that the tool needs"
     ),
     "psycopg.DataError": _psycopg(_VALUE),
     "psycopg.Error": _psycopg(_FAILED),

@@ -7,7 +7,6 @@ Rule 2: in the body of a tool such an error is the server's problem, before it t
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -91,6 +90,8 @@ def nearest(exc: BaseException) -> str | None:
         if not isinstance(given, str) or len(given) > _MAX_FIELD or not allowed:
             continue
         by_folded = {value.casefold(): value for value in allowed}
+        import difflib  # noqa: PLC0415 -- at first use: it is slow to load
+
         near = difflib.get_close_matches(given.casefold(), by_folded, n=1, cutoff=0.6)
         if near and len(hints) < _NAMED:
             field = f" for `{item['field']}`" if item["field"] else ""

@@ -106,8 +106,11 @@ def _detail(primary: str, text: str) -> str:
     if primary == "ERROR" and (missing := _missing(text)) is not None:
         return f": there is no {missing[1]} {missing[2]}"
     if primary == "CONSTRAINT" and (failed := _constraint(text)) is not None:
-        where = f" on {failed[2]}" if failed[2] and failed[1] in _NAMING_COLUMNS else ""
-        return f": {failed[1]} constraint{where}"
+        if failed[2] and failed[1] in _NAMING_COLUMNS:
+            return f": {failed[1]} constraint on {failed[2]}"
+        # Of the others the name stands there, or the expression of one without a name.
+        named = f" {failed[2]}" if failed[2] and failed.end() == len(text) else ""
+        return f": {failed[1]} constraint{named}"
     return ""
 
 
