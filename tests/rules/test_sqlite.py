@@ -187,7 +187,16 @@ def test_sqlite(tmp_path, caught, facts, verdict_on, fail, expected, shown):
     [
         ("SQLITE_ERROR", "no such column: hunter2 OR 1=1", "does not accept (SQLITE_ERROR)"),
         ("SQLITE_ERROR", "no such table: " + "a" * 1000, "does not accept (SQLITE_ERROR)"),
-        ("SQLITE_CONSTRAINT_CHECK", "CHECK constraint failed: password", "CHECK constraint password (SQLITE_CONSTRAINT_CHECK)"),
+        (
+            "SQLITE_CONSTRAINT_CHECK",
+            "CHECK constraint failed: enough",
+            "CHECK constraint enough (SQLITE_CONSTRAINT_CHECK)",
+        ),
+        (
+            "SQLITE_CONSTRAINT_CHECK",
+            "CHECK constraint failed: password > 'x'",
+            "CHECK constraint (SQLITE_CONSTRAINT_CHECK)",
+        ),
         (
             "SQLITE_CONSTRAINT_TRIGGER",
             "no mail for hunter2",

@@ -271,7 +271,7 @@ def stalls(data):
 CUT_SHORT = says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nNOTREAL")
 CUT_CHUNKS = says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nNOTREAL")
 STALLED = stalls(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nNOTREAL")
-BAD_CHUNKS = says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nNOTREAL\r\n")
+BAD_CHUNKS = says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n")
 BAD_GZIP = says(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 7\r\n\r\nNOTREAL")
 NO_HTTP = says(b"NOTREAL, and no HTTP at all\r\n\r\n")
 
