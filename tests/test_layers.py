@@ -13,8 +13,9 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
     {"_codes", "_json", "_names", "_text", "_version"},
-    {"_envelope", "_delays", "_redact", "_causes", "_verdict"},
-    {"errors", "_backoff"},
+    {"_secret_words", "_paths"},
+    {"_envelope", "_delays", "_causes", "_verdict", "_known_secrets", "_secrets", "_tokens"},
+    {"errors", "_backoff", "_redact"},
     {"_registry", "_prose", "_wire", "_purpose", "_schema"},
     {"rules", "dialects"},
     {"_classify", "_parse"},

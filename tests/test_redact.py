@@ -15,8 +15,9 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from secret_samples import ALNUM, HEX, PLANTED
 
-from toolfault import _redact, _text
+from toolfault import _known_secrets, _paths, _redact, _secret_words, _secrets, _text, _tokens
 from toolfault._redact import REMOVED, Redactor
 from toolfault._text import WINDOW
 
@@ -25,101 +26,6 @@ LIMIT = 100_000
 
 #: No environment and no machine: what is found here, is found by its look.
 bare = Redactor(environ={}, roots=["/srv/app", r"C:\Users\ann"])
-
-ALNUM = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
-HEX = "0123456789abcdef0123456789abcdef"
-JWT = ".".join(["eyJ" + "hbGciOiJIUzI1NiJ9", "eyJ" + "zdWIiOiIxMjM0In0", "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"])
-BASIC = base64.b64encode(b"ann:hunter2hunter2").decode()
-PEM = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\nabc+/=\n-----END RSA " + "PRIVATE KEY-----"
-
-#: Family, sentence with one hole, what is planted there.
-PLANTED = [
-    ("private key", "could not load {} from the vault", PEM),
-    ("private key", "could not load {} from the vault", PEM.replace("\n", "\\n")),
-    ("header", "upstream refused Authorization: Bearer {} for tenant 7", ALNUM[:24]),
-    ("header", "upstream refused authorization: Bearer {} for tenant 7", "abc123def"),
-    ("header", "sent {{'Authorization': 'Bearer {}', 'Accept': '*/*'}} upstream", ALNUM[:24]),
-    ("header", 'sent {{"proxy-authorization": "{}"}} upstream', "s3cret value"),
-    ("header", "Proxy-Authorization: Basic {}\nHost: example.com", BASIC),
-    ("header", "git -c http.extraheader=Authorization: Basic {} clone failed", BASIC),
-    ("header", 'git -c "http.extraheader=Authorization: Basic {}" clone failed', BASIC),
-    ("header", "Headers([('authorization', '{}')]) were sent", "tok-9f8e7d"),
-    ("header", "Authorization: AWS4-HMAC-SHA256 {} was signed", "Credential=AK1/2026/x, SignedHeaders=host, Signature=ab12cd34"),
-    ("scheme", "request with Bearer {} was refused", ALNUM[:20]),
-    ("scheme", "request with Basic {} was refused", BASIC),
-    ("scheme", "the header 'token {}' was refused", HEX[:20]),
-    ("cookie", "Cookie: {}\nHost: example.com", "sid=abc; theme=dark"),
-    ("cookie", "Set-Cookie: {} came back", "sid=abc123; Path=/; HttpOnly"),
-    ("cookie", "sent {{'cookie': '{}'}} upstream", "session=abc; a=b"),
-    ("url", "can't connect to https://ann:{}@db.example.com/shop now", "hunter2"),
-    ("url", "can't connect to redis://:{}@cache:6379/0 now", "hunter2"),
-    ("url", "can't connect to postgresql+psycopg://ann:{}@db:5432/shop now", "p@ss/word"),
-    ("url", "can't clone https://{}@git.example.com/a/b.git now", HEX),
-    ("query", "GET https://api.example.com/v1/city?api_key={}&page=2 failed with 403", "abc"),
-    ("query", "GET https://api.example.com/v1/city?page=2&sig={} failed with 403", "1f2e3d4c5b6a7"),
-    ("query", "GET /cb?code={}&state=5 failed with 403", "4/0AX4XfWhB3d9"),
-    ("query", "GET /o?X-Amz-Credential=x&X-Amz-Signature={}&page=2 failed with 403", HEX * 2),
-    ("query", "HTTPSConnectionPool(host='a', port=443): Max retries exceeded with url: /v1?access_token={} (Caused by X)", "abcd1234"),
-    ("name", "login with password={} failed", "hunter2"),
-    ("name", "login with password: {} failed", "hunter2"),
-    ("name", "login with client_secret = '{}' failed", "a secret of words"),
-    ("name", "Server=db;User Id=sa;Password={};Database=shop is no DSN", "Pa55;"[:-1]),
-    ("name", "Driver=ODBC;UID=sa;Pwd={};Timeout=3 is no DSN", "swordfish"),
-    ("name", "AccountName=shop;AccountKey={};EndpointSuffix=core.windows.net is wrong", ALNUM + "=="),
-    ("name", "Endpoint=sb://x/;SharedAccessKey={};EntityPath=y is wrong", ALNUM + "="),
-    ("name", "Settings(authentication_token='{}', city='Oslo') failed", "tok-12ab"),
-    ("name", '{{"api_key": "{}", "city": "Oslo"}} was refused', "swordfish"),
-    ("name", '{{"data": "{{\\"api_key\\": \\"{}\\", \\"city\\": \\"Oslo\\"}}"}} was refused', "swordfish"),
-    ("name", "input_value={{'password': '{}', 'city': 3}} is wrong", "it's"[:2] + "9"),
-    ("name", "{{:token => '{}', :city => 'Oslo'}} was refused", "abcd1234"),
-    ("name", "host=db user=ann password={} dbname=shop refused", "swordfish"),
-    ("name", "X-Api-Key: {}\nHost: example.com", "swordfish"),
-    ("name", "Incorrect API key: {} was given", "abcd-1234-efgh"),
-    ("name", "export PGPASSWORD={} first", "swordfish"),
-    ("name", "grant_type=client&client_secret={}&scope=all refused", "swordfish"),
-    ("name", "Login(password={}, city=3) refused", "swordfish"),
-    ("name", "SECRET_KEY_BASE={} is wrong", "swordfish"),
-    ("name", "settings['db_password'] = '{}' is wrong", "swordfish"),
-    ("name", "the answer was <user><name>ann</name><password>{}</password></user>", "swordfish"),
-    ("name", "body <wsse:Password Type='x'>{}</wsse:Password> was refused", "swordfish"),
-    ("name", "get(url, auth=('ann', '{}')) failed", "swordfish"),
-    ("name", "body grant_type%3Dpassword, password%3D{} was refused", "hunter2"),
-    ("name", "password{} is wrong".replace("{}", "={}"), "a&b;"[:-1]),
-    ("flag", "Command '['mysqldump', '--password', '{}', 'shop']' returned non-zero exit status 2.", "swordfish"),
-    ("flag", "Command 'mysqldump --password {} shop' returned non-zero exit status 2.", "swordfish"),
-    ("flag", "Command 'deploy --token={} --city Oslo' returned non-zero exit status 2.", "swordfish"),
-    ("flag", "Command '('deploy', '--api-key={}')' returned non-zero exit status 2.", "swordfish"),
-    ("flag", "Command 'curl -u ann:{} https://example.com' returned non-zero exit status 2.", "swordfish"),
-    ("flag", "Command '['curl', '-u', 'ann:{}']' returned non-zero exit status 2.", "swordfish"),
-    ("jwt", "signature of {} does not match", JWT),
-    ("jwt", "signature of {} does not match", JWT[: JWT.index(".") + 30]),
-    ("vendor", "the id {} is not valid", "AKIA" + "IOSFODNN7EXAMPLE"),
-    ("vendor", "the id {} is not valid", "ASIA" + "IOSFODNN7EXAMPLE"),
-    ("vendor", "remote: {} has expired", "ghp_" + ALNUM[:36]),
-    ("vendor", "remote: {} has expired", "gho_" + ALNUM[:36]),
-    ("vendor", "remote: {} has expired", "github_" + "pat_" + ALNUM[:22] + "_" + ALNUM),
-    ("vendor", "remote: {} has expired", "gl" + "pat-" + ALNUM[:20]),
-    ("vendor", "remote: {} has expired", "gl" + "rt-" + ALNUM[:20]),
-    ("vendor", "bot {} was removed", "xox" + "b-123456789012-" + ALNUM[:24]),
-    ("vendor", "charge by {} was refused", "sk_" + "live_" + ALNUM[:24]),
-    ("vendor", "charge by {} was refused", "rk_" + "test_" + ALNUM[:24]),
-    ("vendor", "charge by {} was refused", "pk_" + "live_" + ALNUM[:24]),
-    ("vendor", "Incorrect API key provided: {}. You can find it online", "sk-" + ALNUM),
-    ("vendor", "Incorrect key {}. You can find it online", "sk-" + "proj-" + ALNUM + "_" + ALNUM),
-    ("vendor", "Incorrect key {}. You can find it online", "sk-" + "ant-api03-" + ALNUM + "-" + ALNUM),
-    ("vendor", "the project of {} is over its quota", "AIza" + ALNUM[:35]),
-    ("vendor", "the project of {} is over its quota", "ya29." + ALNUM),
-    ("vendor", "model is gated for {} here", "hf_" + ALNUM[:34]),
-    ("vendor", "publish with {} failed", "npm_" + ALNUM[:36]),
-    ("vendor", "publish with {} failed", "py" + "pi-AgEIcHlwaS5vcmc" + ALNUM),
-    ("vendor", "mail by {} failed", "SG." + ALNUM[:22] + "." + ALNUM),
-    ("vendor", "lease of {} is over", "hvs." + ALNUM),
-    ("vendor", "dashboard of {} is gone", "glsa_" + ALNUM[:32] + "_" + HEX[:8]),
-    ("vendor", "shop of {} is closed", "shp" + "at_" + HEX),
-    ("vendor", "droplet of {} is gone", "dop_" + "v1_" + HEX * 2),
-    ("vendor", "url /bot{}/sendMessage answered 401".replace("bot", "x/"), "123456789:" + "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"),
-    ("vendor", "https://hooks.slack.com/ answered 404 to https://{} today", "hooks.slack.com/" + "services/T00000000/B00000000/" + ALNUM[:24]),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(("family", "sentence", "secret"), PLANTED, ids=lambda value: str(value)[:20])
@@ -680,10 +586,10 @@ def endless(parsed, *, followed=False):
 
 SOURCES = {
     f"{module.__name__}.{name}": source
-    for module in (_text, _redact)
+    for module in (_text, _secret_words, _secrets, _tokens, _known_secrets, _paths, _redact)
     for name, source in vars(module).items()
     if name.startswith("_") and name.isupper() and isinstance(source, str) and name != "_HEADER"
-} | {f"toolfault._redact._QUOTED {quote}": source for quote, source in _redact._QUOTED.items()}
+} | {f"toolfault._secrets._QUOTED {quote}": source for quote, source in _secrets._QUOTED.items()}
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))
@@ -700,7 +606,7 @@ def test_patterns_are_compiled_when_they_are_needed():
     """
     An import compiles none.
     """
-    code = "import toolfault._redact as r; print(r.pattern.cache_info().currsize)"
+    code = "import toolfault._redact, toolfault._text as t; print(t.pattern.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert "0" == done.stdout.strip()

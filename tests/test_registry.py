@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from toolfault import InvalidRule, McpErrorCode, McpExecuteError, Registry, ToolFault
+from toolfault import InvalidRule, McpErrorCode, McpExecuteError, Registry, Rules, ToolFault
 from toolfault._verdict import Verdict
 
 
@@ -100,6 +100,34 @@ def test_a_rule_that_returns_nonsense_says_so(answer):
 
     with pytest.raises(InvalidRule, match="Base"):
         registry.verdict_on(Base())
+
+
+def test_a_decorator_makes_a_function_a_rule():
+    rules = Rules({ValueError: "internal"})
+
+    @rules.rule(Base, "acme.net.Unreachable")
+    def acme(exc):
+        return "quota_exceeded" if str(exc) == "busy" else None
+
+    registry = Registry({"builtins.Exception": A}).with_rules(rules)
+    assert registry.verdict_on(Base("busy"))[1].code == "quota_exceeded"
+    assert registry.verdict_on(Base("idle"))[1] is A
+    assert "acme.net.Unreachable" in registry
+    assert acme(Base("busy")) == "quota_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("classes", "cure"),
+    [
+        ((), "needs the exception classes"),
+        ((int,), "no exception class"),
+        ((ValueError,), "has a rule already"),
+        ((Base, NAME), "has a rule already"),
+    ],
+)
+def test_a_decorator_refuses_at_once(classes, cure):
+    with pytest.raises(InvalidRule, match=cure):
+        Rules({ValueError: "internal"}).rule(*classes)
 
 
 def test_classes_made_at_run_time_can_go():

@@ -10,7 +10,7 @@ from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._guard import Guard
 from toolfault._parse import parse, raise_for_error, suspect
-from toolfault._registry import Registry
+from toolfault._registry import Registry, Rules
 from toolfault._retry import Budget, Retry
 from toolfault._version import __version__ as __version__
 from toolfault._wire import Guidance
@@ -29,6 +29,7 @@ __all__ = [
     "McpExecuteError",
     "Registry",
     "Retry",
+    "Rules",
     "ToolFault",
     "parse",
     "raise_for_error",

@@ -229,7 +229,7 @@ class Guard:
             return ToolFault.of(
                 McpExecuteError.new(McpErrorCode.INTERNAL, message), outcome="unknown", facts={"id": failure_id}
             )
-        self._prepared.reporter.report(exc, call, judgement)
+        self._prepared.reporter.report(exc, call, judgement, self._prepared.policy.redactor)
         for hook in self.on_failure:
             try:
                 hook(judgement.fault, exc, call)

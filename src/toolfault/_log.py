@@ -3,7 +3,7 @@ What the operator reads of a failure.
 
 A host's own records vanish when the guard answers, so the guard logs: an anticipated failure at INFO in one line, a
 crash at ERROR with its traceback once per class, place and minute, each repeat in one line. Every record carries the
-id that stands in ``_meta``.
+id that stands in ``_meta``. Lines and tracebacks are redacted, since logs travel further than one thinks.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -18,6 +19,7 @@ from typing import Final
 from toolfault._classify import Call, Judgement
 from toolfault._names import qualified_name
 from toolfault._purpose import raised_at
+from toolfault._redact import Redactor
 from toolfault._text import one_line
 
 
@@ -26,6 +28,10 @@ QUIET_SECONDS: Final = 60.0
 
 #: How many places are remembered; the oldest is forgotten first, so that memory stays flat.
 PLACES: Final = 512
+
+#: The longest name of a tool, in bytes, and the longest traceback, in characters.
+_MAX_NAME: Final = 128
+_MAX_TRACEBACK: Final = 32_768
 
 _log = logging.getLogger("toolfault")
 
@@ -46,26 +52,32 @@ class Reporter:
         self._shown: OrderedDict[tuple[str, object], float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def report(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
+    def report(self, exc: BaseException, call: Call, judgement: Judgement, redactor: Redactor) -> None:
         """
         Log one failure; never raises.
         """
+        tool = redactor.scrub(call.tool, _MAX_NAME)
         try:
             if judgement.crash:
-                self._crash(exc, call, judgement)
+                self._crash(exc, tool, judgement, redactor)
             elif _log.isEnabledFor(logging.INFO):
-                _log.info("Tool %r failed: %s", call.tool[:128], _line(judgement))
-        except Exception:  # noqa: BLE001 -- whatever a hostile exception does to its own traceback, the caller is answered
-            _log.error(
-                "Tool %r failed, and the report of it too (%s)", call.tool[:128], judgement.fault.facts.get("id")
-            )
+                _log.info("Tool %r failed: %s", tool, _line(judgement))
+        except Exception:  # noqa: BLE001 -- whatever a hostile exception does to its own traceback
+            _log.error("Tool %r failed, and the report of it too: %s", tool, judgement.fault.facts.get("id"))
 
-    def _crash(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
+    def _crash(self, exc: BaseException, tool: str, judgement: Judgement, redactor: Redactor) -> None:
+        if not _log.isEnabledFor(logging.ERROR):
+            return
         leaf = judgement.leaf
-        if self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
-            _log.error("Tool %r crashed: %s", call.tool[:128], _line(judgement), exc_info=exc)
-        else:
-            _log.error("Tool %r crashed again: %s", call.tool[:128], _line(judgement))
+        if not self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
+            _log.error("Tool %r crashed again: %s", tool, _line(judgement))
+            return
+        info = (type(exc), exc, exc.__traceback__)
+        words = (tool, _line(judgement))
+        record = _log.makeRecord(_log.name, logging.ERROR, __file__, 0, "Tool %r crashed: %s", words, info)
+        # Formatters take the text of the traceback from here, where it stands already.
+        record.exc_text = redactor.redact(_traceback(exc)).rstrip()
+        _log.handle(record)
 
     def _is_news(self, place: tuple[str, object]) -> bool:
         now = self._clock()
@@ -78,6 +90,14 @@ class Reporter:
             if len(self._shown) > PLACES:
                 self._shown.popitem(last=False)
             return True
+
+
+def _traceback(exc: BaseException) -> str:
+    text = "".join(traceback.format_exception(exc))
+    if len(text) <= _MAX_TRACEBACK:
+        return text
+    half = _MAX_TRACEBACK // 2
+    return f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
 def _line(judgement: Judgement) -> str:

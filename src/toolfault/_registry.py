@@ -9,7 +9,7 @@ Rule 3: a package's own class is asked before any builtin, wherever it stands in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from toolfault._codes import McpErrorCode, code_named
@@ -29,6 +29,48 @@ Expect: TypeAlias = "Mapping[type[BaseException] | str, Meaning]"
 """
 A user's rules: an exception class, or its qualified name, to its meaning.
 """
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Rules(dict[type[BaseException] | str, Any]):
+    """
+    Rules of your own while they are written down: a dict for ``expect=``, with a decorator for functions::
+
+        rules = Rules({SoldOut: McpErrorCode.INVALID_ARGUMENTS})
+
+        @rules.rule(AcmeError, "acme.net.Unreachable")
+        def acme(exc):
+            return "quota_exceeded" if exc.status == 429 else None
+
+        guard = Guard(expect=rules)
+    """
+
+    def rule(self, *classes: type[BaseException] | str) -> Callable[[_F], _F]:
+        """
+        Return a decorator that makes a function the rule for these classes; the function itself stays as it is.
+
+        Args:
+            *classes: Exception classes, or their qualified names.
+
+        Raises:
+            InvalidRule: No class is given, one is no exception class and no qualified name, or has a rule already.
+        """
+        if not classes:
+            raise InvalidRule("rule() needs the exception classes that the function is for")
+        taken = {_name_of(key) for key in self}
+        for key in classes:
+            name = _name_of(key)
+            if name in taken:
+                raise InvalidRule(f"{name} has a rule already; keep one")
+            taken.add(name)
+
+        def decorate(function: _F) -> _F:
+            self.update(dict.fromkeys(classes, function))
+            return function
+
+        return decorate
 
 
 class Registry:

@@ -226,11 +226,6 @@ def nobody_listens(server, driver):
         pass
 
 
-def no_such_host(server, driver):
-    with driver(server.where(host=f"{SECRET}.invalid")):
-        pass
-
-
 def lock_timeout(server, driver):
     with psycopg.connect(make_conninfo(**server.parts)) as other, driver(server.parts) as execute:
         other.execute("lock table locked")
@@ -280,21 +275,18 @@ def cut_off(server, driver):
                 server.terminate()
 
 
-#: The failure, its meaning, and where a driver differs.
 CONNECTIONS = [
-    (wrong_password, LOGIN, {}),
-    (no_such_database, INTERNAL, {}),
-    (too_many_connections, OUTAGE, {}),
-    (no_login, LOGIN, {}),
-    (no_right, LOGIN, {}),
-    (nobody_listens, OUTAGE, {}),
-    # libpq's text tells no reason that could be read on every system; a look-up by Python has one.
-    (no_such_host, OUTAGE, {"asyncpg": INTERNAL, "sqlalchemy+asyncpg": INTERNAL}),
-    (lock_timeout, OUTAGE, {}),
-    (serialization, OUTAGE, {}),
-    (deadlock, OUTAGE, {}),
-    (shutdown, OUTAGE, {}),
-    (cut_off, OUTAGE, {}),
+    (wrong_password, LOGIN),
+    (no_such_database, INTERNAL),
+    (too_many_connections, OUTAGE),
+    (no_login, LOGIN),
+    (no_right, LOGIN),
+    (nobody_listens, OUTAGE),
+    (lock_timeout, OUTAGE),
+    (serialization, OUTAGE),
+    (deadlock, OUTAGE),
+    (shutdown, OUTAGE),
+    (cut_off, OUTAGE),
 ]
 
 
@@ -359,8 +351,14 @@ def a_password_that_was_not_given(server):
         pass
 
 
+def a_port_that_is_none(server):
+    with connected(server, port=SECRET):
+        pass
+
+
 def tls_that_the_server_does_not_speak(server):
-    with connected(server, sslmode="require"):
+    # A server that does speak it has another certificate.
+    with connected(server, sslmode="verify-full", sslrootcert=f"/{SECRET}"):
         pass
 
 
@@ -382,6 +380,7 @@ PSYCOPG = [
     (a_connection_in_time, "ConnectionTimeout", OUTAGE),
     (a_password_that_was_not_given, "OperationalError", LOGIN),
     (tls_that_the_server_does_not_speak, "OperationalError", INTERNAL),
+    (a_port_that_is_none, "OperationalError", INTERNAL),
     (a_cancellation_in_time, "CancellationTimeout", LATE),
 ]
 

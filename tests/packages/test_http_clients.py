@@ -3,13 +3,15 @@ requests, urllib3 and aiohttp: what their exceptions mean, shown with exceptions
 """
 
 import asyncio
+import base64
+import gzip
+import hashlib
 import importlib
 import io
-import json
+import re
 import socket
-import ssl
+import struct
 import sys
-import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,10 +28,7 @@ import urllib3.util.ssl_match_hostname
 import urllib3.util.ssltransport
 
 from toolfault import Guard
-from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
-from toolfault._verdict import Verdict
-from toolfault.rules import DEFAULT
 
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
@@ -55,11 +54,11 @@ from http_peers import (
     Case,
     answering,
     at,
-    base_of,
     by_resolver,
     check,
     facts,
     hangs_up,
+    hears,
     judged,
     peer,
     proxy_says,
@@ -70,10 +69,12 @@ from http_peers import (
     shows_its_certificate,
     silent,
     speaks_no_tls,
+    survives,
     taken_from,
     through,
     through_proxy,
     told,
+    traps,
     unreachable,
     without_a_row,
     without_proxies,
@@ -386,7 +387,12 @@ URLLIB3 = [
         inside=U + "IncompleteRead",
     ),
     Case(U + "ProtocolError", through(by_urllib3, CUT_CHUNKS), OUTAGE),
-    Case(U + "ProtocolError", through(by_urllib3, BAD_CHUNKS), OUTAGE, inside=U + "InvalidChunkLength"),
+    Case(
+        U + "ProtocolError",
+        through(by_urllib3, BAD_CHUNKS, preload_content=False, then=lambda response: list(response.stream())),
+        OUTAGE,
+        inside=U + "InvalidChunkLength",
+    ),
     Case(U + "ReadTimeoutError", through(by_urllib3, STALLED, timeout=0.03), LATE),
     Case(U + "MaxRetryError", at(refused, by_urllib3, retries=0), OUTAGE, inside=U + "NewConnectionError"),
     Case(U + "MaxRetryError", through(by_urllib3, silent, timeout=0.03, retries=0), LATE, inside=U + "ReadTimeoutError"),
@@ -447,15 +453,16 @@ URLLIB3 = [
 # ---- aiohttp
 
 
-async def opens_a_websocket(client, port):
-    async with client.ws_connect(f"http://127.0.0.1:{port}/?api_key={SECRET}"):
-        pass
+async def opens_a_websocket(client, port, use, options):
+    async with client.ws_connect(f"http://127.0.0.1:{port}/?api_key={SECRET}", **options) as open_socket:
+        if use is not None:
+            await use(open_socket)
 
 
-def websocket(talk):
+def websocket(talk, use=None, **options):
     def fail():
         with peer(talk) as port:
-            with_aiohttp(lambda client: opens_a_websocket(client, port))()
+            with_aiohttp(lambda client: opens_a_websocket(client, port, use, options))()
 
     return fail
 
@@ -522,13 +529,6 @@ async def raises_a_servers_answer():
     raise aiohttp.web.HTTPNotFound(text=SECRET)
 
 
-def sends_an_object(port):
-    async def use(client):
-        await client.post(f"http://127.0.0.1:{port}/", data=object())
-
-    with_aiohttp(use)()
-
-
 def has_a_bad_parameter():
     from aiohttp.multipart import parse_content_disposition
 
@@ -541,24 +541,87 @@ def has_a_bad_header():
     parse_content_disposition(f"attachment; {SECRET}")
 
 
+def upgrades(more=b"", *, extensions=""):
+    """
+    A peer that opens a WebSocket, and then sends these bytes.
+    """
+
+    def talk(connection):
+        [key] = re.findall(rb"(?i)Sec-WebSocket-Key: (\S+)", hears(connection))
+        accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()).decode()
+        head = f"HTTP/1.1 101 NOTREAL\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: {accept}\r\n"
+        connection.sendall(f"{head}{extensions}\r\n".encode() + more)
+        silent(connection)
+
+    return talk
+
+
+async def hears_of_it(open_socket):
+    message = await open_socket.receive(timeout=5)
+    raise message.data
+
+
+def resets(connection):
+    hears(connection)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+async def uploads_for_ever(client, port):
+    async def body():
+        yield b"NOTREAL"
+        await asyncio.Event().wait()
+
+    tracker = aiohttp.UploadTracker()
+    async with client.post(f"http://127.0.0.1:{port}/?api_key={SECRET}", data=body(), upload_tracker=tracker):
+        pass
+    await tracker.upload_complete
+
+
+def upload():
+    with peer(says(b"HTTP/1.1 413 NOTREAL\r\nContent-Length: 0\r\n\r\n")) as port:
+        with_aiohttp(lambda client: uploads_for_ever(client, port))()
+
+
+MANY_MEMBERS = gzip.compress(b"NOTREAL") * 1100
+BOMB = says(
+    f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(MANY_MEMBERS)}\r\n\r\n".encode() + MANY_MEMBERS
+)
 NO_UPGRADE = says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 LONG_LINE = says(b"HTTP/1.1 200 OK\r\nX-Long: " + b"NOTREAL" * 3000 + b"\r\n\r\n")
 
 A = "aiohttp.client_exceptions."
 AIOHTTP = [
     Case(A + "ClientResponseError", told(by_aiohttp, 500), OUTAGE),
-    Case(A + "ClientResponseError", through(by_aiohttp, NO_HTTP), OUTAGE),
+    Case(A + "ClientResponseError", through(by_aiohttp, NO_HTTP), OUTAGE, inside="aiohttp.http_exceptions.BadStatusLine"),
     Case(A + "ClientResponseError", through(by_aiohttp, LONG_LINE), INTERNAL, inside="aiohttp.http_exceptions.LineTooLong"),
     Case(A + "ClientConnectorError", at(refused, by_aiohttp), OUTAGE),
     Case(A + "ClientConnectorDNSError", lambda: by_aiohttp(f"http://{NO_SUCH_HOST}/?api_key={SECRET}"), by_resolver),
     Case(A + "ConnectionTimeoutError", at(unreachable, by_aiohttp, timeout={"sock_connect": 0.03}), OUTAGE),
     Case(A + "SocketTimeoutError", through(by_aiohttp, silent, timeout={"sock_read": 0.03}), LATE),
     Case(A + "SocketTimeoutError", through(by_aiohttp, STALLED, timeout={"sock_read": 0.03}), LATE),
+    Case(A + "ClientOSError", through(by_aiohttp, resets), OUTAGE),
     Case("builtins.TimeoutError", through(by_aiohttp, silent, timeout={"total": 0.03}), LATE),
     Case(A + "ServerDisconnectedError", through(by_aiohttp, hangs_up), OUTAGE),
     Case(A + "ClientPayloadError", through(by_aiohttp, CUT_SHORT), OUTAGE),
-    Case(A + "ClientPayloadError", through(by_aiohttp, CUT_CHUNKS), OUTAGE),
-    Case(A + "ClientPayloadError", through(by_aiohttp, BAD_GZIP), INTERNAL),
+    Case(
+        A + "ClientPayloadError",
+        through(by_aiohttp, CUT_CHUNKS),
+        OUTAGE,
+        inside="aiohttp.http_exceptions.TransferEncodingError",
+    ),
+    Case(
+        A + "ClientPayloadError",
+        through(by_aiohttp, BAD_GZIP),
+        INTERNAL,
+        inside="aiohttp.http_exceptions.ContentEncodingError",
+    ),
+    Case(
+        A + "ClientPayloadError",
+        through(by_aiohttp, BOMB),
+        INTERNAL,
+        inside="aiohttp.compression_utils.TooManyMembersError",
+    ),
+    Case(A + "UploadAbortedError", upload, OUTAGE),
     Case(A + "ClientConnectorCertificateError", through(by_aiohttp, shows_its_certificate, "https"), INTERNAL),
     Case(A + "ClientConnectorSSLError", through(by_aiohttp, speaks_no_tls, "https"), INTERNAL),
     Case(
@@ -590,9 +653,18 @@ AIOHTTP = [
     Case(A + "NonHttpUrlRedirectClientError", told(by_aiohttp, 302, {"Location": f"nosuch://{SECRET}/"}), INTERNAL),
     Case(A + "WSServerHandshakeError", websocket(NO_UPGRADE), INTERNAL),
     Case(A + "WSServerHandshakeError", websocket(proxy_says(503)), OUTAGE),
+    Case(
+        A + "WSServerHandshakeError",
+        websocket(upgrades(extensions=f"Sec-WebSocket-Extensions: permessage-deflate; {SECRET}\r\n"), compress=15),
+        INTERNAL,
+        inside="aiohttp._websocket.models.WSHandshakeError",
+    ),
+    Case("aiohttp._websocket.models.WebSocketError", websocket(upgrades(b"\xf1\x01x"), hears_of_it), OUTAGE),
+    Case(A + "ServerTimeoutError", websocket(upgrades(), hears_of_it, heartbeat=0.02), LATE),
     Case(A + "WSMessageTypeError", talks_to_itself(expects_text), PANICKED),
     Case(A + "ClientConnectionResetError", talks_to_itself(sends_after_the_end), OUTAGE),
     Case(A + "ClientConnectionError", lambda: asyncio.run(closes_what_is_in_use()), PANICKED),
+    Case("aiohttp.payload.LookupError", lambda: aiohttp.payload.get_payload(object()), PANICKED),
     Case("aiohttp.web_exceptions.HTTPNotFound", lambda: asyncio.run(raises_a_servers_answer()), ARGUMENTS),
     Case("aiohttp.multipart.BadContentDispositionHeader", has_a_bad_header, PANICKED),
     Case("aiohttp.multipart.BadContentDispositionParam", has_a_bad_parameter, PANICKED),
@@ -601,7 +673,33 @@ AIOHTTP = [
 ALL = {"aiohttp": AIOHTTP, "requests": REQUESTS, "urllib3": URLLIB3}
 
 #: Rows that no exception of the installed versions made speak here, and why.
-NOT_RAISED = {}
+NOT_RAISED = {
+    "aiohttp.client_exceptions.ClientError": "a base: aiohttp raises its subclasses",
+    "aiohttp.client_exceptions.ClientSSLError": "a base: aiohttp raises its subclasses",
+    "aiohttp.client_exceptions.InvalidURL": "a base: aiohttp raises its subclasses",
+    "aiohttp.client_exceptions.RedirectClientError": "a base: aiohttp raises its subclasses",
+    "aiohttp.client_exceptions.ServerConnectionError": "a base: aiohttp raises its subclasses",
+    "aiohttp.http_exceptions.DecompressSizeError": "deprecated: aiohttp no longer raises it",
+    "aiohttp.http_websocket.WebSocketError": "the name of the class before aiohttp 3.11",
+    "requests.exceptions.RequestException": "a base: requests raises its subclasses",
+    "requests.exceptions.Timeout": "a base: requests raises its subclasses",
+    "requests.exceptions.URLRequired": "requests exports it, and raises it nowhere",
+    "urllib3.exceptions.HTTPError": "a base: urllib3 raises its subclasses",
+    "urllib3.exceptions.PoolError": "a base: urllib3 raises its subclasses",
+    "urllib3.exceptions.TimeoutError": "a base: urllib3 raises its subclasses",
+}
+
+#: Where a class stands under an older name.
+MOVED = {"aiohttp.http_websocket.WebSocketError": "aiohttp._websocket.models.WebSocketError"}
+
+MODULES = """
+    aiohttp aiohttp.client aiohttp.client_exceptions aiohttp.client_ws aiohttp.compression_utils aiohttp.connector
+    aiohttp.http aiohttp.http_exceptions aiohttp.http_websocket aiohttp.multipart aiohttp.payload aiohttp.streams
+    aiohttp.web aiohttp.web_exceptions
+    requests requests.adapters requests.auth requests.cookies requests.exceptions requests.models requests.sessions
+    urllib3 urllib3.connection urllib3.connectionpool urllib3.exceptions urllib3.poolmanager urllib3.response
+    urllib3.util urllib3.util.ssl_match_hostname
+""".split()
 
 
 @pytest.mark.parametrize("case", [case for cases in ALL.values() for case in cases], ids=lambda case: case.name)
@@ -610,3 +708,251 @@ def test_raised(case):
     A failure that really happened has the right code, category, retryability and delay, and tells no secret.
     """
     check(case)
+
+
+def test_every_row_is_raised_or_listed():
+    """
+    A row without a failure that shows it is no row.
+    """
+    rows = {name for table in TABLES.values() for name in table.RULES}
+    shown = rows_of([case for cases in ALL.values() for case in cases])
+
+    assert rows - shown == NOT_RAISED.keys()
+
+
+@pytest.mark.parametrize("name", [name for table in TABLES.values() for name in [*table.RULES, *table.IGNORED]])
+def test_every_name_is_that_of_a_class(name):
+    """
+    A class that a package renames or drops turns this red.
+    """
+    cls = taken_from(name)
+
+    assert issubclass(cls, BaseException)
+    assert qualified_name(cls) == MOVED.get(name, name)
+
+
+def test_every_exported_exception_has_a_row():
+    """
+    A class that a package adds turns this red, until it is mapped, or ignored on purpose.
+    """
+    ignored = frozenset().union(*(table.IGNORED for table in TABLES.values()))
+
+    assert without_a_row(MODULES, ignored) == set()
+
+
+# ---- statuses
+
+
+@pytest.mark.parametrize("client", [by_requests, by_aiohttp], ids=["requests", "aiohttp"])
+@pytest.mark.parametrize(("status", "headers", "expected", "delay"), ANSWERS)
+def test_answers(client, status, headers, expected, delay):
+    """
+    Each status that a real server answered, with its headers.
+    """
+    fail = told(client, status, headers)
+    fault = judged(raised_by(fail), fail)
+
+    assert (*expected, delay) == (*facts(fault.envelope), fault.envelope.retry_after_seconds)
+    assert fault.facts["upstream_status"] == status
+    assert f"HTTP {status}" in fault.envelope.message
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (429, b'{"error": {"code": "insufficient_quota"}}', USED_UP),
+        (429, b"Daily limit of NOTREAL reached", USED_UP),
+        (403, b"API rate limit exceeded for NOTREAL", ("quota_exceeded", "transient", True)),
+    ],
+)
+def test_bodies(status, body, expected):
+    """
+    requests keeps the body; it is looked at, and never shown.
+    """
+    fail = told(by_requests, status, body=body)
+
+    assert expected == facts(judged(raised_by(fail), fail).envelope)
+
+
+def test_a_body_that_was_not_read_is_not_read():
+    """
+    It may be without end.
+    """
+    taken = []
+
+    def looks(response):
+        try:
+            response.raise_for_status()
+        except requests.HTTPError as exc:
+            taken.append((exc, judged(exc)))
+            assert response._content is False
+
+    with answering(500) as url:
+        by_requests(url, stream=True, then=looks)
+
+    assert [facts(fault.envelope) for _, fault in taken] == [OUTAGE]
+
+
+@pytest.mark.parametrize("client", [by_requests, by_aiohttp], ids=["requests", "aiohttp"])
+def test_what_a_guard_declares(client):
+    """
+    Credentials of the server, values that are not the caller's, hosts that may be talked to.
+    """
+    unauthorized, refused_values, forbidden = (raised_by(told(client, status)) for status in (401, 422, 403))
+
+    assert facts(judged(unauthorized, guard=Guard(credentials="server")).envelope) == ("internal", "auth", False)
+    assert facts(judged(refused_values, guard=Guard(arguments_forwarded=False)).envelope) == INTERNAL
+    assert facts(judged(forbidden, guard=Guard(egress_allow=["api.example.com"])).envelope) == BLOCKED
+    assert facts(judged(forbidden, guard=Guard(egress_allow=["127.0.0.1"])).envelope)[0] == "permission_denied"
+
+
+# ---- whose URL
+
+BAD_URLS = [
+    (by_requests, "no-scheme.example/x"),
+    (by_requests, "nosuch://host.example/x"),
+    (by_requests, "http://*host.example/x"),
+    (by_requests, "http:///nohost"),
+    (by_requests, "http://[broken/x"),
+    (by_urllib3, "http://[broken/x"),
+    (by_aiohttp, "http:///nohost"),
+    (by_aiohttp, "http://host.example:x/"),
+    (by_aiohttp, "nosuch://host.example/x"),
+]
+
+
+@pytest.mark.parametrize(("client", "url"), BAD_URLS)
+def test_a_bad_url_is_whose_it_is(client, url):
+    """
+    The caller's if an argument is the URL, else the tool's.
+    """
+    exc = raised_by(lambda: client(url))
+
+    # Of a label that IDNA does not take, requests keeps nothing.
+    assert facts(judged(exc, url=url).envelope) == (PANICKED if "*" in url else ARGUMENTS)
+    assert facts(judged(exc, url="http://another.example/").envelope) == PANICKED
+
+
+@pytest.mark.parametrize("client", [by_requests, by_urllib3, by_aiohttp])
+def test_a_host_of_the_callers(client):
+    """
+    A name that does not exist is the caller's if an argument holds it.
+    """
+    exc = raised_by(lambda: client("http://nosuch-host.invalid/"))
+    theirs = judged(exc, host="nosuch-host.invalid").envelope
+    final = not judged(exc).envelope.retryable
+
+    assert facts(theirs) == (ARGUMENTS if final else OUTAGE)
+
+
+@pytest.mark.parametrize("client", [by_requests, by_urllib3, by_aiohttp])
+def test_a_name_that_does_not_exist_wherever_the_test_runs(client, monkeypatch):
+    """
+    The resolver's two answers, whatever the network here says.
+    """
+
+    def resolves(number, text):
+        def getaddrinfo(*_, **__):
+            raise socket.gaierror(number, text)
+
+        monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+        return raised_by(lambda: client("http://nosuch-host.invalid/"))
+
+    gone = resolves(socket.EAI_NONAME, "Name or service not known")
+    later = resolves(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    assert facts(judged(gone).envelope) == INTERNAL
+    assert facts(judged(gone, host="nosuch-host.invalid").envelope) == ARGUMENTS
+    assert facts(judged(later).envelope) == OUTAGE
+    assert "EAI_NONAME" in judged(gone).envelope.message
+
+
+@pytest.mark.parametrize("client", [by_requests, by_urllib3, by_aiohttp])
+def test_a_socket_that_the_environment_forbids(client, monkeypatch):
+    """
+    A sandbox refuses the system call.
+    """
+
+    def forbids(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "connect", forbids)
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_connect", lambda *_: forbids())
+    exc = raised_by(lambda: client("http://127.0.0.1:9/"))
+
+    assert facts(judged(exc).envelope) == BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("client", "talk", "words"),
+    [
+        (by_requests, shows_its_certificate, "certificate"),
+        (by_urllib3, shows_its_certificate, "certificate"),
+        (by_aiohttp, shows_its_certificate, "certificate"),
+        (by_requests, speaks_no_tls, "TLS connection"),
+        (by_urllib3, speaks_no_tls, "TLS connection"),
+        (by_aiohttp, speaks_no_tls, "TLS connection"),
+    ],
+)
+def test_tls_says_what_is_wrong(client, talk, words):
+    """
+    And never that verification could be turned off.
+    """
+    message = judged(raised_by(through(client, talk, "https"))).envelope.message
+
+    assert words in message
+    assert "verify=" not in message
+
+
+# ---- half-built exceptions
+
+
+@pytest.mark.parametrize("make", MAKES)
+@pytest.mark.parametrize("name", [name for table in TABLES.values() for name in table.RULES])
+def test_no_rule_raises(name, make):
+    """
+    Whatever the state of an exception, its rule has an opinion, and a guard an answer.
+    """
+    survives(taken_from(name), make)
+
+
+# ---- traps
+
+#: Classes that a ladder of ``isinstance`` over the builtins would judge otherwise.
+TRAPS = """
+    aiohttp.client_exceptions.ClientConnectorCertificateError
+    aiohttp.client_exceptions.ClientConnectorSSLError
+    aiohttp.client_exceptions.ConnectionTimeoutError
+    aiohttp.client_exceptions.InvalidUrlRedirectClientError
+    aiohttp.client_exceptions.UnixClientConnectorError
+    requests.exceptions.ChunkedEncodingError
+    requests.exceptions.ConnectTimeout
+    requests.exceptions.ConnectionError
+    requests.exceptions.HTTPError
+    requests.exceptions.InvalidHeader
+    requests.exceptions.InvalidJSONError
+    requests.exceptions.InvalidProxyURL
+    requests.exceptions.InvalidSchema
+    requests.exceptions.InvalidURL
+    requests.exceptions.JSONDecodeError
+    requests.exceptions.MissingSchema
+    requests.exceptions.ProxyError
+    requests.exceptions.ReadTimeout
+    requests.exceptions.RetryError
+    requests.exceptions.StreamConsumedError
+    urllib3.exceptions.ProxySchemeUnknown
+    urllib3.exceptions.ProxySchemeUnsupported
+    urllib3.util.ssl_match_hostname.CertificateError
+""".split()
+
+
+def test_traps():
+    """
+    Each row that says something else than a builtin base of its class.
+    """
+    assert TRAPS == traps([case for cases in ALL.values() for case in cases])
+    assert len(TRAPS) == 23
+
+
+if __name__ == "__main__":
+    print(f"{len(TRAPS)} classes of requests, urllib3 and aiohttp are not what their builtin base says")

@@ -372,6 +372,12 @@ RULES: Final[dict[str, Rule]] = {
     "botocore.utils.InvalidArnException": _NAMED,
 }
 
+#: Warnings, and the control flow of the look-ups of metadata, which never leaves them.
 IGNORED: Final = frozenset(
-    {"botocore.exceptions.ImminentRemovalWarning", "botocore.exceptions.UnsupportedTLSVersionWarning"}
+    {
+        "botocore.exceptions.ImminentRemovalWarning",
+        "botocore.exceptions.UnsupportedTLSVersionWarning",
+        "botocore.utils.BadIMDSRequestError",
+        "botocore.utils._RetriesExceededError",
+    }
 )

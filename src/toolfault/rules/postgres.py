@@ -7,6 +7,7 @@ Texts of these classes hold values, hosts and users, so none of them is shown.
 from __future__ import annotations
 
 import re
+import socket
 from dataclasses import replace
 from typing import Any, Final
 
@@ -55,6 +56,7 @@ _NO_CONNECTION: Final = _outage("No connection to the database could be made", "
 _CUT_OFF: Final = _outage(
     "The connection to the database was lost, and whether the statement was carried out is unknown", "network"
 )
+_NO_HOST: Final = _final("The name of the database's host could not be resolved", OPERATOR)
 _TLS: Final = _final("The TLS connection that the server demands to the database could not be made", OPERATOR)
 
 
@@ -94,6 +96,7 @@ _REFUSALS: Final = (
 _no_tls = re.compile(
     r"certificate verify failed|server certificate for|root certificate|SSL was required|requires encryption"
 ).search
+_unresolved = re.compile(r"failed to resolve host .{0,260}?: \[Errno (-?[0-9]{1,6})\]").match
 
 #: How much of a text is looked at: a few hosts with a few addresses each.
 _TEXT: Final = 4096
@@ -127,11 +130,13 @@ def _operational(exc: BaseException) -> Verdict:
             return verdict_for(state)
     if _no_tls(text):
         return _TLS
+    if (number := _unresolved(text)) is not None:
+        return _NO_CONNECTION if int(number[1]) == socket.EAI_AGAIN else _NO_HOST
     attempt: Any = attr(exc, "pgconn")
     if attr(attempt, "needs_password") is True:
         return verdict_for("28P01")
-    # An attempt to connect leaves its remains; a name is resolved before there is one.
-    return _CUT_OFF if attempt is None and not text.startswith("failed to resolve host") else _NO_CONNECTION
+    # An attempt to connect leaves its remains.
+    return _CUT_OFF if attempt is None else _NO_CONNECTION
 
 
 RULES: Final[dict[str, Rule]] = {

@@ -18,7 +18,7 @@ from toolfault._verdict import Family, Rule, Verdict
 from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import RULES as STDLIB
-from toolfault.rules.urllib3 import inside, proxy_failed, verdict_inside
+from toolfault.rules.urllib3 import inside, proxy_failed, unparsed, verdict_inside
 
 
 #: How much of an answer's body is looked at, in bytes, if it was read.
@@ -121,7 +121,7 @@ def _bad_url(exc: BaseException) -> Verdict:
     if text.startswith("Missing dependencies"):
         return _final("The server lacks a package that its proxy needs", advice=OPERATOR)
     match = _url_in_text(text)
-    url = _url(exc) or (match["quoted"] or match["bare"] if match is not None else None)
+    url = _url(exc) or (match and (match["quoted"] or unparsed(match["bare"])))
     return replace(_BAD_URL, urls=(url,)) if url else _BAD_URL
 
 

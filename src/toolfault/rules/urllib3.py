@@ -22,6 +22,9 @@ from toolfault.rules.stdlib import network_error
 #: How many wrappers of one failure are opened.
 _MAX_WRAPPERS: Final = 8
 
+# Of newer versions; in older ones it is the URL itself.
+_quoted_host = re.compile(r"(?:Host )?['\"]([^'\"\n]{1,512})['\"] (?:is not a valid|contains invalid)").match
+
 _refused_status = re.compile(r"too many ([1-5][0-9]{2}) error responses").match
 
 
@@ -141,8 +144,16 @@ def _cut_off(exc: BaseException) -> Verdict:
     return verdict if verdict.code is McpErrorCode.NETWORK_BLOCKED else _CUT_OFF
 
 
+def unparsed(text: str) -> str:
+    """
+    Return the URL that could not be parsed, or the host in it, from what urllib3 says of it.
+    """
+    match = _quoted_host(text)
+    return text if match is None else match[1]
+
+
 def _bad_url(exc: BaseException) -> Verdict:
-    location = words(exc, "location")
+    location = unparsed(words(exc, "location") or "")
     return replace(_BAD_URL, urls=(location,)) if location else _BAD_URL
 
 

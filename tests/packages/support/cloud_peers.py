@@ -122,12 +122,14 @@ def rule_of(exc):
 
 class Handler(grpc.GenericRpcHandler):
     """
-    Answers ``/x/STATUS`` with that status, and with what the request holds as trailing metadata.
+    Answers ``/status/STATUS`` with that status, and with what the request holds as trailing metadata.
     """
 
     def service(self, details):
         _, kind, name = details.method.split("/")
-        answer = getattr(self, f"_{kind}")
+        answer = getattr(self, f"_{kind}", None)
+        if answer is None:
+            return None
         if kind == "stream":
             return grpc.unary_stream_rpc_method_handler(lambda request, context: answer(name, request, context))
         return grpc.unary_unary_rpc_method_handler(lambda request, context: answer(name, request, context))
@@ -152,8 +154,7 @@ class Handler(grpc.GenericRpcHandler):
     def _crash(self, name, request, context):
         raise KeyError(SECRET)
 
-    def _odd(self, name, request, context):
-        context.set_code(grpc.StatusCode.OK)
+    def _daily(self, name, request, context):
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"Quota of {ARN} exceeded: requests per day")
 
 

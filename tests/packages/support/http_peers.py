@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolfault import Guard
+from toolfault._codes import DEFAULTS
 from toolfault._names import qualified_name
+from toolfault._verdict import Verdict
 from toolfault.hosting import Call
 from toolfault.rules import DEFAULT
 
@@ -454,11 +456,35 @@ def rows_of(cases):
     return {DEFAULT.rules_for(taken_from(name))[0][0] for name in names}
 
 
-def base_of(cls):
+def resolved(verdict):
+    category, retryable = DEFAULTS[verdict.code]
+    return (
+        verdict.code.value,
+        (verdict.category or category).value,
+        retryable if verdict.retryable is None else verdict.retryable,
+    )
+
+
+def asked(rule, exc):
+    return rule if isinstance(rule, Verdict) else rule(exc)
+
+
+def traps(cases):
     """
-    The builtin that would be asked without the package's rows.
+    The classes that were raised for which a builtin base's row has another code, category or retryability.
+
+    ``Exception`` says nothing by itself, so there is no trap in it.
     """
-    return next(base for base in cls.__mro__ if base.__module__ == "builtins")
+    found = set()
+    for case in cases:
+        exc = raised_by(case.fail)
+        rules = DEFAULT.rules_for(type(exc))
+        own = resolved(asked(rules[0][1], exc))
+        bases = [rule for name, rule in rules[1:] if name.startswith("builtins.") and name != "builtins.Exception"]
+        bases = bases if not rules[0][0].startswith("builtins.") else []
+        if any(resolved(asked(rule, exc)) != own for rule in bases if rule is not dict(rules).get("builtins.BaseException")):
+            found.add(qualified_name(type(exc)))
+    return sorted(found)
 
 
 # ---- half-built and hostile exceptions
@@ -518,6 +544,18 @@ def holding_itself(cls):
 
 
 MAKES = [half_built, hostile, strange, holding_itself]
+
+
+def survives(cls, make):
+    """
+    Ask every rule about such an exception, and a guard.
+    """
+    exc = make(cls)
+    for _, rule in DEFAULT.rules_for(type(exc)):
+        verdict = asked(rule, exc)
+        assert isinstance(verdict, Verdict)
+        assert verdict.message is None or (type(verdict.message) is str and verdict.message)
+    assert facts(Guard().judge(exc, Call(tool="t")).envelope)[0] != "unknown"
 
 
 def without_proxies(monkeypatch):
