@@ -637,3 +637,25 @@ def test_near_names_are_found_whatever_their_case(name):
     fault = Guard().judge(LookupError(), Call(tool=name, phase="lookup", available=("Report", "other")))
 
     assert "'Report'" in fault.envelope.hint
+
+
+def answered(status, body):
+    request = httpx.Request("GET", "https://api.example.com/v1")
+    httpx.Response(status, request=request, text=body).raise_for_status()
+
+
+def test_what_an_upstream_said_is_quoted_only_on_demand():
+    body = "No such\n<b>shelf</b> \"9\"; password=hunter2 \u202e " + "x" * 100_000
+    silent = judged(answered, 404, body).envelope
+    quoted = judged(answered, 404, body, guard=Guard(upstream_text=True)).envelope
+
+    assert "shelf" not in silent.message
+    assert quoted.message.startswith(silent.message)
+    said = quoted.message.removeprefix(silent.message)
+    assert said.startswith(' The upstream said, in its own words: "No such shelf \'9\'')
+    assert said.endswith('"')
+    assert said.count('"') == 2
+    for never in ("<", "hunter2", "\n", "\u202e"):
+        assert never not in said
+    assert len(quoted.message.encode()) < 1000
+    assert judged(answered, 404, "", guard=Guard(upstream_text=True)).envelope.message == silent.message

@@ -27,7 +27,7 @@ from toolfault._prose import careful
 from toolfault._purpose import Home, Purpose, from_environ, names_environment, purpose_of, through
 from toolfault._redact import Redactor
 from toolfault._registry import Registry
-from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, safe_str, text_of
+from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, one_line, safe_str, text_of
 from toolfault._verdict import Family, Origin, Outcome, Verdict
 from toolfault.errors import ToolFault
 from toolfault.rules.mcp import HOST_ERRORS
@@ -101,6 +101,7 @@ class Policy:
     own_credentials: bool
     arguments_forwarded: bool
     egress_allow: frozenset[str] | None
+    upstream_text: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -525,7 +526,16 @@ class _Case:
             message = ""
         else:
             message = self._composed(finding, withheld=withheld, failure_id=failure_id)
-        return message or _wordless(finding.leaf, code)
+        return (message or _wordless(finding.leaf, code)) + self._quoted(verdict)
+
+    def _quoted(self, verdict: Verdict) -> str:
+        """
+        Return what the upstream said, in one capped line and marked as a quotation, if the guard's owner wants it.
+        """
+        if not self.policy.upstream_text or not verdict.quote:
+            return ""
+        said = one_line(self._shown(verdict.quote, CAUSE_BYTES)).replace('"', "'")
+        return f' The upstream said, in its own words: "{said}"' if said else ""
 
     def _composed(self, finding: _Finding, *, withheld: bool, failure_id: str) -> str:
         """

@@ -63,6 +63,7 @@ class GuardOptions(TypedDict, total=False):
     egress_allow: Iterable[str] | None
     also: Iterable[str]
     disclosure: Disclosure | str
+    upstream_text: bool
     guidance: Guidance | str
     on_failure: Iterable[FailureHook]
 
@@ -110,6 +111,10 @@ class Guard:
         disclosure:
             How much of a failure a caller may read.
 
+        upstream_text:
+            Whether the message of an upstream's HTTP failure quotes what the upstream answered, capped, in one line,
+            without tags. Off by default: it is a stranger's text, and models act on what errors say.
+
         guidance:
             What the text for the model says besides the message.
 
@@ -138,6 +143,7 @@ class Guard:
     egress_allow: Iterable[str] | None = None
     also: Iterable[str] = ()
     disclosure: Disclosure | str = Disclosure.REDACTED
+    upstream_text: bool = False
     guidance: Guidance | str = Guidance.BLOCK
     output_schema: OutputSchema = "widen"
     secrets: Iterable[str] = field(default=(), repr=False)
@@ -181,6 +187,7 @@ class Guard:
             disclosure=Disclosure(self.disclosure),
             own_credentials=self.credentials == "server",
             arguments_forwarded=self.arguments_forwarded,
+            upstream_text=self.upstream_text,
             egress_allow=None if hosts is None else frozenset(host.lower() for host in hosts),
         )
 

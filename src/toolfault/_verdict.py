@@ -103,6 +103,9 @@ class Verdict:
         causes:
             A cause chain that an author gave, oldest first.
 
+        quote:
+            What an upstream's answer said, as it came; shown only where the guard's owner asks for it.
+
         instead:
             Judge this exception in place of its wrapper.
     """
@@ -124,6 +127,7 @@ class Verdict:
     proxied: bool = False
     outcome: Outcome | None = None
     causes: tuple[str, ...] = ()
+    quote: str | None = None
     instead: BaseException | None = None
 
 

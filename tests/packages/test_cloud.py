@@ -681,9 +681,11 @@ def token_cut_short(w):
         request = google.auth.aio.transport.aiohttp.Request()
         try:
             response = await request(f"http://127.0.0.1:{port}/{SECRET}")
-            w.stack.callback(response._response.close)
-            async for _ in response.content():
-                pass
+            try:
+                async for _ in response.content():
+                    pass
+            finally:
+                await response.close()
         finally:
             await request.close()
 
@@ -833,7 +835,7 @@ def chunk_cut_short(w):
 
 @raised("botocore.exceptions.ParamValidationError", ARGUMENTS)
 def parameters_missing(w):
-    w.client("dynamodb").put_item(TableName=5, Item={SECRET: 5}, Nonsense=SECRET)
+    w.client("iam").create_access_key(UserName=5, Nonsense=SECRET)
 
 
 @raised("botocore.exceptions.ParamValidationError", ARGUMENTS)
@@ -924,7 +926,8 @@ def no_region(w):
 
 @raised("botocore.exceptions.EndpointProviderError", INTERNAL)
 def no_endpoint(w):
-    w.client("sqs", endpoint=w.base, config=Config(use_fips_endpoint=True)).list_queues()
+    # The endpoint depends on it, so it is looked at before the parameters are.
+    w.client("dynamodb").put_item(TableName=5)
 
 
 @raised("botocore.exceptions.ConfigNotFound", INTERNAL)
@@ -1016,9 +1019,7 @@ def no_provider(w):
 
 @raised("botocore.exceptions.UnknownTokenProviderError", INTERNAL)
 def no_token_provider(w):
-    w.monkeypatch.setattr(w, "tmp_path", None)
-    botocore.tokens.TokenProviderChain().load_token()
-    botocore.tokens.SSOTokenProvider(w.session(profile=SECRET)).load_token()
+    botocore.tokens.TokenProviderChain([]).get_provider("nobody")
 
 
 @raised("botocore.exceptions.UnknownRegionError", INTERNAL)

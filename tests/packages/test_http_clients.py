@@ -12,7 +12,7 @@ import re
 import socket
 import struct
 import sys
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import aiohttp
@@ -123,11 +123,25 @@ def by_aiohttp(url, *, timeout=None, then=None, connector=None, **options):
         limits = aiohttp.ClientTimeout(**(timeout or {"total": 5}))
         options.setdefault("raise_for_status", True)
         made = {"connector": connector()} if connector else {}
-        async with aiohttp.ClientSession(timeout=limits, headers=HEADERS, **made) as client:
+        async with all_closed(), aiohttp.ClientSession(timeout=limits, headers=HEADERS, **made) as client:
             async with client.get(url, **options) as response:
                 await (response.read() if then is None else then(response))
 
     asyncio.run(ask())
+
+
+@asynccontextmanager
+async def all_closed():
+    """
+    Let the loop turn until each TLS connection has said goodbye: aiohttp does not wait for that.
+    """
+    try:
+        yield
+    finally:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + 1
+        while loop.time() < until and any(transport._sock is not None for transport in loop._transports.values()):
+            await asyncio.sleep(0)
 
 
 def with_aiohttp(use, **options):
@@ -137,7 +151,8 @@ def with_aiohttp(use, **options):
 
     def fail():
         async def run():
-            async with aiohttp.ClientSession(headers=HEADERS, timeout=aiohttp.ClientTimeout(total=5), **options) as client:
+            limits = aiohttp.ClientTimeout(total=5)
+            async with all_closed(), aiohttp.ClientSession(headers=HEADERS, timeout=limits, **options) as client:
                 await use(client)
 
         asyncio.run(run())

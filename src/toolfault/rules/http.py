@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._delays import delay_from, folded, limit_is_reached
@@ -17,7 +17,7 @@ from toolfault._verdict import Verdict
 from toolfault.rules._parts import LATER, NO_USE, OPERATOR, seconds
 
 
-__all__ = ["STATUS", "Row", "row_for", "verdict_for"]
+__all__ = ["STATUS", "Row", "beginning_of", "row_for", "verdict_for"]
 
 class Row(NamedTuple):
     """
@@ -228,6 +228,7 @@ def verdict_for(
     headers: Mapping[str, str] | None = None,
     url: str | None = None,
     body: str | None = None,
+    quote: str | None = None,
     now: float | None = None,
     peer: str = "The upstream API",
 ) -> Verdict:
@@ -239,6 +240,7 @@ def verdict_for(
         headers: The answer's headers, in any case.
         url: What was asked; never shown.
         body: The beginning of the answer's body, where it is at hand; never shown.
+        quote: What of the answer may be quoted to callers, if a guard's ``upstream_text`` asks for it.
         now: Epoch seconds, for delays that are points in time. None: this machine's clock.
         peer: Who answered, as the subject of a sentence.
     """
@@ -260,7 +262,17 @@ def verdict_for(
         credentials=row.credentials,
         forwarded=row.forwarded,
         proxied=status == 403 and row is STATUS[403],
+        quote=quote,
     )
+
+
+def beginning_of(content: object) -> str | None:
+    """
+    Return the beginning of an answer's body as text, if it is at hand as bytes.
+    """
+    if not issubclass(type(content), bytes):
+        return None
+    return bytes.__getitem__(cast("bytes", content), slice(_BODY)).decode("utf-8", "replace")
 
 
 def _row(status: int, known: Mapping[str, str], delay: int | None, body: str) -> Row:

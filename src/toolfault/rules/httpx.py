@@ -13,12 +13,9 @@ from typing import Final
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Family, Rule, Verdict
 from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
-from toolfault.rules.http import verdict_for
+from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused
 
-
-#: How much of an answer's body is looked at, in bytes, if it was read.
-_BODY: Final = 4096
 
 _refusal = re.compile(r"\s{0,4}([1-5][0-9]{2})\b").match
 
@@ -81,15 +78,9 @@ def _status(exc: BaseException) -> Verdict:
     if status is None:
         return _final("The upstream API gave an answer without a status", "http")
     # One that was not read, and may be a stream without end, has no content yet.
-    content = attr(response, "content")
-    return verdict_for(
-        status,
-        headers=attr(response, "headers"),
-        url=_url(exc) or _url(response),
-        body=bytes.__getitem__(content, slice(_BODY)).decode("utf-8", "replace")
-        if issubclass(type(content), bytes)
-        else None,
-    )
+    body = beginning_of(attr(response, "content"))
+    url = _url(exc) or _url(response)
+    return verdict_for(status, headers=attr(response, "headers"), url=url, body=body, quote=body)
 
 
 def _connect(exc: BaseException) -> Verdict:
