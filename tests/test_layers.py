@@ -13,13 +13,13 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
     {"_codes", "_json", "_names", "_text", "_version"},
-    {"_secret_words", "_paths"},
+    {"_secret_words", "_paths", "_peel", "_exact", "_provenance"},
     {"_envelope", "_delays", "_causes", "_verdict", "_known_secrets", "_secrets", "_tokens"},
-    {"errors", "_backoff", "_redact"},
+    {"errors", "_backoff", "_redact", "_phrases"},
     {"_registry", "_prose", "_wire", "_purpose", "_schema"},
-    {"rules", "dialects"},
-    {"_classify", "_parse"},
-    {"_log"},
+    {"rules", "dialects", "_case"},
+    {"_findings", "_compose", "_parse"},
+    {"_classify", "_log"},
     {"_guard", "_retry"},
     {"", "hooks", "hosting", "testing"},
     {"integrations"},

@@ -6,13 +6,17 @@ Texts are written from scratch after the forms of libraries and servers; see spe
 
 import json
 import re
+from functools import cache
+from re import _constants, _parser
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._prose import _TABLE, _WINDOW, _spelled_out, careful, exact, looks_failed, peel
+from toolfault._phrases import TABLE, spelled_out
+from toolfault._prose import _START, _by_table, _possible_rows, careful, exact, looks_failed, peel
+from toolfault._text import WINDOW
 from toolfault._verdict import Verdict
 
 
@@ -574,7 +578,7 @@ def test_looks_fine(text):
 
 # ---- whatever comes
 
-WORDS = [word for _, patterns in _TABLE for word in re.findall(r"[a-z]{3,}", " ".join(patterns))]
+WORDS = [word for _, _, patterns in TABLE for word in re.findall(r"[a-z]{3,}", " ".join(patterns))]
 PIECES = st.one_of(
     st.sampled_from(sorted(set(WORDS))),
     st.sampled_from(
@@ -646,14 +650,119 @@ def test_only_the_beginning_is_looked_at():
     """
     What comes after the window changes nothing.
     """
-    assert careful("x " * _WINDOW + "timed out") is None
+    assert careful("x " * WINDOW + "timed out") is None
+
+
+# ---- the clues
+
+ROWS = [pytest.param(row, id=f"{row}: {TABLE[row][2][0][:40]}") for row in range(len(TABLE))]
+
+
+def readings(parsed):
+    """
+    Return the texts that a piece of a pattern can be; None if there are many.
+    """
+    found = {""}
+    for op, arguments in parsed:
+        if op is _constants.LITERAL:
+            more = {chr(arguments)}
+        elif op in (_constants.AT, _constants.ASSERT, _constants.ASSERT_NOT):
+            more = {""}
+        elif op is _constants.IN and all(kind is _constants.LITERAL for kind, _ in arguments):
+            more = {chr(character) for _, character in arguments}
+        elif op is _constants.SUBPATTERN:
+            more = readings(arguments[-1])
+        elif op is _constants.BRANCH:
+            branches = [readings(branch) for branch in arguments[1]]
+            more = None if None in branches else set().union(*branches)
+        elif op is _constants.MAX_REPEAT and arguments[:2] == (0, 1) and (once := readings(arguments[2])) is not None:
+            more = {"", *once}
+        else:
+            more = None
+        if more is None or len(found) * len(more) > 100:
+            return None
+        found = {text + rest for text in found for rest in more}
+    return found
+
+
+def shows(parsed, clues, run=frozenset([""])):
+    """
+    Tell whether each text that fits a piece of a pattern holds a clue, behind one of the texts of *run*.
+    """
+    for op, arguments in parsed:
+        if op is _constants.SUBPATTERN and shows(arguments[-1], clues, run):
+            return True
+        if op is _constants.BRANCH and all(shows(branch, clues, run) for branch in arguments[1]):
+            return True
+        if op is _constants.MAX_REPEAT and arguments[0] > 0 and shows(arguments[2], clues, run):
+            return True
+        more = readings([(op, arguments)])
+        run = {""} if more is None else more if len(run) * len(more) > 100 else {a + b for a in run for b in more}
+        if all(any(clue in text for clue in clues) for text in run):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_no_text_fits_a_row_without_one_of_its_clues(row):
+    """
+    What fits a pattern holds a clue, whichever way the pattern is gone; so nothing is missed by looking for them first.
+    """
+    _, clues, patterns = TABLE[row]
+
+    silent = [pattern for pattern in patterns if not shows(_parser.parse(spelled_out(pattern)), clues.split("|"))]
+
+    assert [] == silent
+    assert _START <= min(map(len, clues.split("|")))
+
+
+@pytest.mark.parametrize("row", ROWS)
+@given(data=st.data())
+def test_what_fits_a_row_is_asked_about_it(row, data):
+    """
+    The same from the other end: texts made from the patterns.
+    """
+    pattern = spelled_out(data.draw(st.sampled_from(TABLE[row][2])))
+    text = data.draw(st.from_regex(re.compile(pattern, re.MULTILINE)))
+
+    assert row in _possible_rows(text)
+
+
+@cache
+def whole_table():
+    return [(re.compile(spelled_out("|".join(patterns)), re.MULTILINE), meaning) for meaning, _, patterns in TABLE]
+
+
+def by_every_row(words):
+    for pattern, meaning in whole_table():
+        if (match := pattern.search(words)) is not None:
+            return meaning if isinstance(meaning, Verdict) else meaning(match)
+    return None
+
+
+#: What the table's patterns, its clues and this file's texts are made of.
+HINTS = sorted(
+    {word for _, clues, patterns in TABLE for word in re.findall(r"[a-z0-9]+", " ".join((clues, *patterns)))}
+    | {clue for _, clues, _ in TABLE for clue in clues.split("|")}
+    | {"404", "503", "429", "0", "x", "the", "http 500", "(401)"}
+)
+
+
+@given(st.lists(st.sampled_from(HINTS), max_size=12), st.sampled_from([" ", "", "_", ": ", "-", "\n", " (", "."]))
+def test_the_clues_change_no_verdict(words, between):
+    """
+    Asking only the rows with a clue finds what asking all of them does.
+    """
+    text = between.join(words)
+
+    assert by_every_row(text) == _by_table(text)
 
 
 def test_every_quantifier_of_the_table_is_bounded():
     """
     Time grows with the text and no faster: no ``*`` or ``+`` stands in the table.
     """
-    patterns = [_spelled_out(pattern) for _, patterns in _TABLE for pattern in patterns]
+    patterns = [spelled_out(pattern) for _, _, patterns in TABLE for pattern in patterns]
 
     unbounded = [pattern for pattern in patterns if re.search(r"[*+]|\{\d*,\}", re.sub(r"\\.|\[[^]]*\]", "", pattern))]
 

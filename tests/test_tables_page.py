@@ -39,7 +39,7 @@ def test_the_page_has_every_class_once(script):
     """
     lines = script.page().splitlines()
 
-    assert {name: 1 for name in load()} == {
+    assert dict.fromkeys(load(), 1) == {
         name: sum(line.startswith(f"| `{name}` |") for line in lines) for name in load()
     }
     assert list(TABLES) == [line[4:] for line in lines if line.startswith("### ")]

@@ -5,7 +5,7 @@ A tool raises `ToolFault`, or anything else; a `Guard` makes an envelope of it. 
 repeats with `Retry` what is worth repeating and safe to repeat.
 """
 
-from toolfault._classify import Disclosure
+from toolfault._case import Disclosure
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._guard import Guard

@@ -244,6 +244,7 @@ class McpExecuteError(BaseModel):
 
 
 def made(
+    *,
     code: McpErrorCode,
     message: str,
     category: McpErrorCategory,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Ty
 
 import anyio
 
+from toolfault._case import Call, Disclosure, Policy
 from toolfault._causes import is_group, leaves_of
-from toolfault._classify import Call, Disclosure, Policy, judge
+from toolfault._classify import judge
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._log import Reporter

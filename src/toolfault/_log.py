@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from toolfault._classify import Call, Judgement
+from toolfault._case import Call, Judgement
 from toolfault._names import qualified_name
 from toolfault._purpose import raised_at
 from toolfault._redact import Redactor

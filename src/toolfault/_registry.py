@@ -36,7 +36,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 class Rules(dict[type[BaseException] | str, Any]):
     """
-    Rules of your own while they are written down: a dict for ``expect=``, with a decorator for functions::
+    Rules of your own while they are written down: a dict for ``expect=``, with a decorator for functions.
+
+    As in::
 
         rules = Rules({SoldOut: McpErrorCode.INVALID_ARGUMENTS})
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from toolfault._classify import Call
+from toolfault._case import Call
 from toolfault._retry import Attempt, Stopped
 from toolfault.errors import ToolFault
 

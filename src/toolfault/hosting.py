@@ -7,7 +7,7 @@ and otherwise sends ``guard.to_result(guard.judge(exc, call))``.
 
 from __future__ import annotations
 
-from toolfault._classify import Call, Phase
+from toolfault._case import Call, Phase
 from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._names import META_KEY
 from toolfault._schema import widen_schema

@@ -327,14 +327,11 @@ def a_closed_connection(server):
         connection.execute(f"select '{SECRET}'")
 
 
-def a_transaction_in_a_pipeline_that_failed(server):
-    with connected(server) as connection, connection.pipeline() as pipeline:
-        cursor, other = connection.cursor(), connection.cursor()
-        cursor.execute("select 1/0")
-        other.execute("select 1")
+def a_statement_behind_one_that_failed(server):
+    with connected(server) as connection, connection.pipeline():
         with suppress(psycopg.errors.DivisionByZero):
-            pipeline.sync()
-        other.fetchone()
+            connection.execute("select 1/0").fetchone()
+        connection.execute("select 1").fetchone()
 
 
 def an_option_that_there_is_not(server):
@@ -375,7 +372,7 @@ PSYCOPG = [
     (a_null_byte, "DataError", ARGUMENTS),
     (a_closed_cursor, "InterfaceError", PANICKED),
     (a_closed_connection, "OperationalError", PANICKED),
-    (a_transaction_in_a_pipeline_that_failed, "PipelineAborted", PANICKED),
+    (a_statement_behind_one_that_failed, "PipelineAborted", PANICKED),
     (an_option_that_there_is_not, "ProgrammingError", PANICKED),
     (a_connection_in_time, "ConnectionTimeout", OUTAGE),
     (a_password_that_was_not_given, "OperationalError", LOGIN),
@@ -500,6 +497,6 @@ ON_REQUEST = {
     LOGIN: "28000 28P01",
     LATE: "25P04 57014",
     ARGUMENTS: "10608 22000 23000 40002 44000 54000 54001",
-    INTERNAL: "01000 02000 09000 2F000 27000 38000 39000 57P04 58000 58030 F0000 HV000 P0000 P0004 XX000 XX001 XX002 PT404",
+    INTERNAL: "09000 2F000 27000 38000 39000 57P04 58000 58030 F0000 HV000 P0000 P0004 XX000 XX001 XX002 PT404",
     PANICKED: "03000 0A000 0B000 0F000 0L000 0P000 0Z000 20000 21000 24000 25000 26000 2B000 2D000 3B000 3F000 42000 55P04",
 }

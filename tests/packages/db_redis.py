@@ -91,7 +91,7 @@ def another_kind(server):
 
 
 def another_kind_in_a_pipeline(server):
-    server.admin.pipeline(transaction=False).set(SECRET, SECRET).lpush("text", SECRET).execute()
+    server.admin.pipeline(transaction=False).set("other", SECRET).lpush("text", SECRET).execute()
 
 
 def no_number(server):
@@ -199,11 +199,18 @@ def no_redis(server):
 
 
 def cut_off(server):
-    with db_servers.relay(server.parts["host"], server.parts["port"]) as relay:
-        client = server.client(port=relay.port)
-        client.get("text")
+    def cut():
+        while not server.admin.info("clients")["blocked_clients"]:
+            pass
         relay.cut()
-        client.get("text")
+
+    with db_servers.relay(server.parts["host"], server.parts["port"]) as relay:
+        cutting = threading.Thread(target=cut)
+        cutting.start()
+        try:
+            server.client(port=relay.port, socket_timeout=None).blpop("nothing")
+        finally:
+            cutting.join()
 
 
 def no_connection_left(server):

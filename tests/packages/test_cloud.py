@@ -2,68 +2,17 @@
 grpc, google-api-core, google-auth and botocore: what their exceptions mean, shown with exceptions that they raised.
 """
 
-import asyncio
-import datetime as dt
-import io
 import os
 import sys
-import types
 import warnings
-from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
-
-with warnings.catch_warnings():
-    # The package grpcio-status is not installed, so details stay in the metadata.
-    warnings.simplefilter("ignore", ImportWarning)
-    import google.api_core.exceptions
-
-import botocore.auth
-import botocore.awsrequest
-import botocore.compat
-import botocore.configloader
-import botocore.credentials
-import botocore.discovery
-import botocore.eventstream
-import botocore.exceptions
-import botocore.httpchecksum
-import botocore.httpsession
-import botocore.loaders
-import botocore.model
-import botocore.parsers
-import botocore.response
-import botocore.retries.bucket
-import botocore.retryhandler
-import botocore.session
-import botocore.tokens
-import botocore.utils
-import botocore.waiter
-import google.api_core._feature_gating_helpers
-import google.api_core.grpc_helpers
-import google.api_core.iam
-import google.api_core.operations_v1
-import google.api_core.resumable_transfer.common
-import google.api_core.resumable_transfer.upload
-import google.api_core.retry
-import google.api_core.universe
-import google.auth
-import google.auth.aio.transport.aiohttp
-import google.auth.aio.transport.sessions
-import google.auth.credentials
-import google.auth.exceptions
-import google.auth.transport._mtls_helper
-import google.auth.transport.requests
-import google.oauth2.credentials
-import google.oauth2.utils
-import grpc
-import grpc.aio
-import grpc.experimental
 import pytest
-import requests
-from botocore.config import Config
-from botocore.stub import Stubber
 
+from toolfault import Guard, McpErrorCategory, McpErrorCode
 from toolfault._names import qualified_name
+from toolfault._verdict import Verdict
+from toolfault.hosting import Call
 from toolfault.rules import DEFAULT
 from toolfault.rules import botocore as botocore_table
 from toolfault.rules import google as google_table
@@ -71,6 +20,28 @@ from toolfault.rules import grpc as grpc_table
 
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+with warnings.catch_warnings():
+    # The package grpcio-status is not installed, so details stay in the metadata.
+    warnings.simplefilter("ignore", ImportWarning)
+    import google.api_core.exceptions
+
+import botocore.exceptions
+import grpc
+from cloud_cases import (
+    CASES,
+    NOT_RAISED,
+    World,
+    aio,
+    answered,
+    arn_that_is_none,
+    gave_up,
+    over_http_without_a_body_403,
+    parameters_missing,
+    region_that_is_none,
+    stubbed,
+    token_revoked,
+    wrapped,
+)
 from cloud_peers import (
     ARGUMENTS,
     ARN,
@@ -79,8 +50,8 @@ from cloud_peers import (
     INTERNAL,
     LATE,
     LOGIN,
+    METADATA,
     OUTAGE,
-    PANICKED,
     PLANTED,
     QUOTA,
     SECRET,
@@ -88,18 +59,14 @@ from cloud_peers import (
     all_text,
     exported,
     facts,
-    full,
     grpc_server,
     http_server,
-    judged,
-    mute,
-    peer,
-    refused,
     rule_of,
-    saying,
-    self_signed,
     taken_from,
+    telling_base,
 )
+from google.protobuf import any_pb2, duration_pb2
+from google.rpc import error_details_pb2, status_pb2
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:Please install grpcio-status:ImportWarning")
@@ -117,6 +84,19 @@ MODULES = """
     botocore.loaders botocore.model botocore.paginate botocore.parsers botocore.response botocore.session botocore.stub
     botocore.tokens botocore.utils botocore.waiter
 """.split()
+
+
+def tool():
+    """
+    Stands for the function of the tool that failed.
+    """
+
+
+def judged(exc, **options):
+    """
+    The fault that a guard makes of an exception.
+    """
+    return Guard(**options).judge(exc, Call(tool="t", function=tool))
 
 
 # ---- the tables and the packages
@@ -158,75 +138,6 @@ def test_a_modelled_error_of_a_service_has_the_rule_of_its_base(world):
 # ---- exceptions that were really raised
 
 
-class World:
-    """
-    What cases need: peers, clients, an environment without anyone's credentials.
-    """
-
-    def __init__(self, monkeypatch, tmp_path, address, base, put):
-        self.monkeypatch = monkeypatch
-        self.tmp_path = tmp_path
-        self.address = address
-        self.base = base
-        self.put = put
-        self.stack = ExitStack()
-
-    def port(self, context):
-        return self.stack.enter_context(context)
-
-    def channel(self, address=None, **options):
-        made = grpc.insecure_channel(address or self.address, options=[*options.items()])
-        return self.stack.enter_context(made)
-
-    def call(self, path, request=b"", **options):
-        return self.channel().unary_unary(path)(request, **options)
-
-    def session(self, **config):
-        made = botocore.session.Session()
-        for name, value in config.items():
-            made.set_config_variable(name, value)
-        return made
-
-    def client(self, service, *, port=None, endpoint=None, region="eu-west-1", config=None, **options):
-        keys = {"aws_access_key_id": "AKIANOTREALNOTREAL00", "aws_secret_access_key": SECRET}
-        quick = Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=5)
-        made = self.session().create_client(
-            service,
-            region_name=region,
-            endpoint_url=endpoint or (None if port is None else f"http://127.0.0.1:{port}"),
-            config=quick if config is None else quick.merge(config),
-            **{**keys, **options},
-        )
-        self.stack.callback(made.close)
-        return made
-
-    def stub(self, service):
-        client = self.client(service)
-        stubber = Stubber(client)
-        stubber.activate()
-        self.stack.callback(stubber.deactivate)
-        return client, stubber
-
-    def s3_get(self, **options):
-        client = self.client("s3", **options)
-        return client.get_object(Bucket=f"{SECRET}-bucket".lower(), Key=SECRET)
-
-    def file(self, name, text):
-        path = self.tmp_path / name
-        path.write_text(text)
-        return str(path)
-
-    def google_session(self):
-        made = requests.Session()
-        self.stack.callback(made.close)
-        return google.auth.transport.requests.Request(made)
-
-    def refresh(self, uri):
-        google.oauth2.credentials.Credentials(
-            "token", refresh_token=SECRET, token_uri=uri, client_id="id", client_secret=SECRET
-        ).refresh(self.google_session())
-
-
 @pytest.fixture(scope="session")
 def peers():
     """
@@ -261,971 +172,10 @@ def world(monkeypatch, tmp_path, peers):
         yield made
 
 
-CASES = []
-
-
-def raised(row, expected, name=""):
-    """
-    Tell of a function that it makes a package raise what a row speaks of.
-    """
-
-    def add(fail):
-        CASES.append(pytest.param(row, expected, fail, id=f"{row.rpartition('.')[2]}-{name or fail.__name__}"))
-        return fail
-
-    return add
-
-
 def caught(fail, world):
     with pytest.raises(BaseException) as found:
         fail(world)
     return found.value
-
-
-# grpc
-
-STATUSES = {
-    "CANCELLED": INTERNAL, "UNKNOWN": INTERNAL, "INVALID_ARGUMENT": ARGUMENTS, "DEADLINE_EXCEEDED": LATE,
-    "NOT_FOUND": ARGUMENTS, "ALREADY_EXISTS": ARGUMENTS, "PERMISSION_DENIED": DENIED, "RESOURCE_EXHAUSTED": QUOTA,
-    "FAILED_PRECONDITION": ARGUMENTS, "ABORTED": OUTAGE, "OUT_OF_RANGE": ARGUMENTS, "UNIMPLEMENTED": INTERNAL,
-    "INTERNAL": INTERNAL, "UNAVAILABLE": OUTAGE, "DATA_LOSS": INTERNAL, "UNAUTHENTICATED": DENIED,
-}  # fmt: skip
-
-
-def aio(path, address=None, request=b"", **options):
-    """
-    A call over asyncio.
-    """
-
-    def fail(world):
-        async def run():
-            async with grpc.aio.insecure_channel(address or world.address) as channel:
-                await channel.unary_unary(path)(request, **options)
-
-        asyncio.run(run())
-
-    return fail
-
-
-def wrapped(path, request=b"", **options):
-    """
-    A call as Google's clients make it.
-    """
-
-    def fail(world):
-        google.api_core.grpc_helpers.wrap_errors(world.channel().unary_unary(path))(request, **options)
-
-    return fail
-
-
-for status, expected in STATUSES.items():
-    raised("grpc.RpcError", expected, status)(lambda w, status=status: w.call(f"/status/{status}"))
-    raised("grpc.RpcError", expected, f"{status}-aio")(aio(f"/status/{status}"))
-    raised("google.api_core.exceptions.GoogleAPICallError", expected, status)(wrapped(f"/status/{status}"))
-
-
-@raised("grpc.RpcError", QUOTA)
-def in_the_middle_of_a_stream(w):
-    list(w.channel().unary_stream("/stream/RESOURCE_EXHAUSTED")(b""))
-
-
-@raised("grpc.RpcError", OUTAGE)
-def in_a_stream_of_one_thread(w):
-    options = {grpc.experimental.ChannelOptions.SingleThreadedUnaryStream: 1}
-    list(w.channel(**options).unary_stream("/stream/ABORTED")(b""))
-
-
-@raised("grpc.RpcError", OUTAGE)
-def in_a_stream_over_asyncio(w):
-    async def run():
-        async with grpc.aio.insecure_channel(w.address) as channel:
-            async for _ in channel.unary_stream("/stream/ABORTED")(b""):
-                pass
-
-    asyncio.run(run())
-
-
-@raised("grpc.RpcError", LATE)
-def deadline(w):
-    w.call("/mute/x", timeout=0.05)
-
-
-raised("grpc.RpcError", LATE, "deadline-aio")(aio("/mute/x", timeout=0.05))
-raised("google.api_core.exceptions.GoogleAPICallError", LATE, "deadline")(wrapped("/mute/x", timeout=0.05))
-
-
-@raised("grpc.RpcError", OUTAGE)
-def server_gone(w):
-    w.channel(f"127.0.0.1:{w.port(refused())}").unary_unary("/status/OK")(b"", timeout=5)
-
-
-@raised("grpc.RpcError", OUTAGE)
-def server_gone_over_asyncio(w):
-    aio("/status/OK", address=f"127.0.0.1:{w.port(refused())}", timeout=5)(w)
-
-
-@raised("grpc.RpcError", ARGUMENTS)
-def answer_too_large(w):
-    w.channel(**{"grpc.max_receive_message_length": 100}).unary_unary("/large/x")(b"")
-
-
-@raised("grpc.RpcError", ARGUMENTS)
-def request_too_large(w):
-    w.channel(**{"grpc.max_send_message_length": 100}).unary_unary("/large/x")(b"x" * 200)
-
-
-@raised("grpc.RpcError", USED_UP)
-def daily_quota(w):
-    w.call("/daily/x")
-
-
-@raised("grpc.RpcError", INTERNAL)
-def handler_crashed(w):
-    w.call("/crash/x")
-
-
-@raised("grpc.RpcError", INTERNAL)
-def no_such_method(w):
-    w.call("/nothing/x")
-
-
-@raised("grpc.RpcError", INTERNAL)
-def interceptor_crashed(w):
-    class Interceptor(grpc.UnaryUnaryClientInterceptor):
-        def intercept_unary_unary(self, continuation, details, request):
-            return continuation(details, request)
-
-    channel = grpc.intercept_channel(w.channel(), Interceptor())
-    channel.unary_unary("/status/DATA_LOSS")(b"")
-
-
-@raised("grpc.FutureTimeoutError", LATE)
-def channel_not_ready(w):
-    ready = grpc.channel_ready_future(w.channel(f"127.0.0.1:{w.port(refused())}"))
-    w.stack.callback(ready.cancel)
-    ready.result(timeout=0.05)
-
-
-@raised("grpc.FutureCancelledError", INTERNAL)
-def call_cancelled(w):
-    call = w.channel().unary_unary("/mute/x").future(b"")
-    call.cancel()
-    call.result()
-
-
-@raised("grpc.experimental.UsageError", PANICKED)
-def code_before_the_end(w):
-    options = {grpc.experimental.ChannelOptions.SingleThreadedUnaryStream: 1}
-    call = w.channel(**options).unary_stream("/mute/x")(b"")
-    w.stack.callback(call.cancel)
-    call.code()
-
-
-@raised("grpc._cython.cygrpc.UsageError", PANICKED)
-def two_styles_mixed(w):
-    async def run():
-        async with grpc.aio.insecure_channel(w.address) as channel:
-            call = channel.stream_unary("/mute/x")(iter([b""]))
-            try:
-                await call.write(b"")
-            finally:
-                call.cancel()
-
-    asyncio.run(run())
-
-
-@raised("grpc._cython.cygrpc.BaseError", INTERNAL)
-def aborted_in_a_server(w):
-    seen = []
-
-    class Handler(grpc.GenericRpcHandler):
-        def service(self, details):
-            async def answer(request, context):
-                try:
-                    await context.abort(grpc.StatusCode.ABORTED, SECRET)
-                except grpc.aio.BaseError as exc:
-                    seen.append(exc)
-                    raise
-
-            return grpc.unary_unary_rpc_method_handler(answer)
-
-    async def run():
-        server = grpc.aio.server()
-        server.add_generic_rpc_handlers((Handler(),))
-        port = server.add_insecure_port("127.0.0.1:0")
-        await server.start()
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            with suppress(grpc.RpcError):
-                await channel.unary_unary("/x/x")(b"")
-        await server.stop(None)
-
-    asyncio.run(run())
-    raise seen[0]
-
-
-# google-api-core
-
-HTTP = {
-    400: ARGUMENTS, 401: DENIED, 403: DENIED, 404: ARGUMENTS, 405: INTERNAL, 409: ARGUMENTS, 411: INTERNAL,
-    412: ARGUMENTS, 416: ARGUMENTS, 418: ARGUMENTS, 429: QUOTA, 499: INTERNAL, 500: OUTAGE, 501: INTERNAL,
-    502: OUTAGE, 503: OUTAGE, 504: LATE,
-}  # fmt: skip
-
-CALL = "google.api_core.exceptions.GoogleAPICallError"
-
-
-def answered(status, error=None, **headers):
-    """
-    An HTTP answer as Google's REST clients read it.
-    """
-
-    def fail(world):
-        body = {"error": {"message": f"{SECRET} of {ARN}", **(error or {})}}
-        url = world.put(f"/google/{status}", status, body, **headers)
-        with requests.get(url, params={"key": SECRET}, timeout=5) as response:
-            raise google.api_core.exceptions.from_http_response(response)
-
-    return fail
-
-
-for status, expected in HTTP.items():
-    raised(CALL, expected, f"http-{status}")(answered(status))
-
-raised(CALL, QUOTA, "http-403-rate")(answered(403, {"errors": [{"reason": "rateLimitExceeded"}]}))
-raised(CALL, USED_UP, "http-403-quota")(answered(403, {"errors": [{"reason": "quotaExceeded"}]}))
-raised(CALL, QUOTA, "http-403-wait")(answered(403, Retry_After="7"))
-raised(CALL, USED_UP, "http-429-daily")(answered(429, {"message": "Daily limit reached"}))
-
-
-@raised(CALL, OUTAGE)
-def by_status_alone(w):
-    raise google.api_core.exceptions.from_http_status(502, SECRET)
-
-
-@raised(CALL, INTERNAL)
-def without_a_status(w):
-    raise google.api_core.exceptions.from_grpc_error(grpc.RpcError(SECRET))
-
-
-@raised("google.api_core.exceptions.RetryError", OUTAGE)
-def gave_up(w):
-    call = google.api_core.grpc_helpers.wrap_errors(w.channel().unary_unary("/status/UNAVAILABLE"))
-    # The first wait would end after the deadline, so nothing waits.
-    google.api_core.retry.Retry(initial=60, multiplier=1, timeout=0.001)(call)(b"")
-
-
-@raised("google.api_core.exceptions.RetryError", LATE)
-def gave_up_over_nothing(w):
-    kind = google.api_core.retry.RetryFailureReason.TIMEOUT
-    raise google.api_core.retry.build_retry_error([], kind, 1.0)[0]
-
-
-@raised("google.api_core.exceptions.GoogleAPIError", INTERNAL)
-def nothing_told(w):
-    class Strange(google.api_core.exceptions.GoogleAPIError):
-        pass
-
-    raise Strange(SECRET)
-
-
-@raised("google.api_core.exceptions.DuplicateCredentialArgs", PANICKED)
-def credentials_twice(w):
-    anonymous = google.auth.credentials.AnonymousCredentials()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        google.api_core.grpc_helpers.create_channel("x", credentials=anonymous, credentials_file=SECRET)
-
-
-@raised("google.api_core.exceptions.AsyncRestUnsupportedParameterError", PANICKED)
-def unsupported_parameter(w):
-    google.api_core.operations_v1.AsyncOperationsRestTransport(
-        credentials=google.auth.aio.credentials.AnonymousCredentials(), quota_project_id=SECRET
-    )
-
-
-def upload_state():
-    return google.api_core.resumable_transfer.upload_state._ProtocolState()
-
-
-@raised("google.api_core.exceptions.ResumableTransferError", OUTAGE)
-def no_status_header(w):
-    upload_state().process_start_response(200, {})
-
-
-@raised("google.api_core.exceptions.UploadCancelledError", INTERNAL)
-def upload_cancelled(w):
-    upload_state().process_chunk_response(200, {"X-Goog-Upload-Status": "cancelled"}, 1)
-
-
-@raised("google.api_core.exceptions.UnseekableStreamError", PANICKED)
-def unseekable(w):
-    session = google.api_core.resumable_transfer.upload.ResumableUploadSession.__new__(
-        google.api_core.resumable_transfer.upload.ResumableUploadSession
-    )
-    session._buffered_chunk = None
-    session._protocol = session._state = types.SimpleNamespace(upload_url=SECRET, chunk_size=1)
-    session._chunk_size = 1
-    session._reposition_stream_offset(types.SimpleNamespace(seekable=lambda: False), 5)
-
-
-@raised("google.api_core._feature_gating_helpers.FeatureGatingError", INTERNAL)
-def feature_not_enabled(w):
-    google.api_core._feature_gating_helpers.resolve_feature_flags(
-        env_var="GOOGLE_EXPERIMENTAL_NOTREAL", feature_key="x", configuration={"x": True}
-    )
-
-
-@raised("google.api_core.universe.EmptyUniverseError", INTERNAL)
-def empty_universe(w):
-    google.api_core.universe.determine_domain("", None)
-
-
-@raised("google.api_core.universe.UniverseMismatchError", INTERNAL)
-def other_universe(w):
-    google.api_core.universe.compare_domains(SECRET, google.auth.credentials.AnonymousCredentials())
-
-
-@raised("google.api_core.iam.InvalidOperationException", PANICKED)
-def policy_as_a_dict(w):
-    google.api_core.iam.Policy(version=3)["roles/owner"] = [SECRET]
-
-
-# google-auth
-
-
-@raised("google.auth.exceptions.DefaultCredentialsError", LOGIN)
-def nobody_logged_in(w):
-    google.auth.default()
-
-
-@raised("google.auth.exceptions.DefaultCredentialsError", LOGIN)
-def no_such_file(w):
-    w.monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(w.tmp_path / SECRET))
-    google.auth.default()
-
-
-@raised("google.auth.exceptions.DefaultCredentialsError", LOGIN)
-def malformed_file(w):
-    text = '{"type": "service_account", "client_email": "NOTREAL@x", "token_uri": "x", "private_key": "no key"}'
-    w.monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", w.file("key.json", text))
-    google.auth.default()
-
-
-@raised("google.auth.exceptions.DefaultCredentialsError", LOGIN)
-def value_that_is_none(w):
-    google.auth._helpers.to_bytes(5)
-
-
-@raised("google.auth.exceptions.RefreshError", LOGIN)
-def token_revoked(w):
-    body = {"error": "invalid_grant", "error_description": f"{SECRET} was revoked"}
-    w.refresh(w.put("/token/revoked", 400, body))
-
-
-@raised("google.auth.exceptions.RefreshError", OUTAGE)
-def token_endpoint_down(w):
-    w.monkeypatch.setattr("google.auth._exponential_backoff.time.sleep", lambda seconds: None)
-    w.refresh(w.put("/token/down", 503, {"error": "internal_failure", "error_description": SECRET}))
-
-
-@raised("google.auth.exceptions.RefreshError", LOGIN)
-def nothing_to_refresh_with(w):
-    google.oauth2.credentials.Credentials(SECRET).refresh(w.google_session())
-
-
-@raised("google.auth.exceptions.TransportError", OUTAGE)
-def token_endpoint_refused(w):
-    w.refresh(f"http://127.0.0.1:{w.port(refused())}/{SECRET}")
-
-
-@raised("google.auth.exceptions.TransportError", INTERNAL)
-def token_endpoint_untrusted(w):
-    w.refresh(f"https://127.0.0.1:{w.port(peer(self_signed))}/{SECRET}")
-
-
-@raised("google.auth.exceptions.GoogleAuthError", LOGIN)
-def oauth_refused(w):
-    google.oauth2.utils.handle_error_response(f'{{"error": "invalid_client", "error_description": "{SECRET}"}}')
-
-
-@raised("google.auth.exceptions.ClientCertError", LOGIN)
-def no_certificate_command(w):
-    google.auth.transport._mtls_helper._run_cert_provider_command([str(w.tmp_path / "none")])
-
-
-@raised("google.auth.exceptions.MutualTLSChannelError", LOGIN)
-def no_certificate(w):
-    def give():
-        raise google.auth.exceptions.ClientCertError(SECRET)
-
-    w.monkeypatch.setenv("GOOGLE_API_USE_CLIENT_CERTIFICATE", "true")
-    session = google.auth.transport.requests.AuthorizedSession(google.auth.credentials.AnonymousCredentials())
-    w.stack.callback(session.close)
-    session.configure_mtls_channel(give)
-
-
-@raised("google.auth.exceptions.TimeoutError", LATE)
-def token_in_no_time(w):
-    async def run():
-        async with google.auth.aio.transport.sessions.timeout_guard(0.01) as within:
-            await within(asyncio.Event().wait())
-
-    asyncio.run(run())
-
-
-@raised("google.auth.exceptions.ResponseError", OUTAGE)
-def token_cut_short(w):
-    port = w.port(peer(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nx")))
-
-    async def run():
-        request = google.auth.aio.transport.aiohttp.Request()
-        try:
-            response = await request(f"http://127.0.0.1:{port}/{SECRET}")
-            try:
-                async for _ in response.content():
-                    pass
-            finally:
-                await response.close()
-        finally:
-            await request.close()
-
-    asyncio.run(run())
-
-
-# botocore
-
-CLIENT = "botocore.exceptions.ClientError"
-
-#: Service, operation, code, status, what it means.
-ERRORS = [
-    ("dynamodb", "list_tables", "ThrottlingException", 400, QUOTA),
-    ("dynamodb", "list_tables", "ProvisionedThroughputExceededException", 400, QUOTA),
-    ("s3", "list_buckets", "SlowDown", 503, QUOTA),
-    ("ec2", "describe_instances", "RequestLimitExceeded", 503, QUOTA),
-    ("lambda", "list_functions", "TooManyRequestsException", 429, QUOTA),
-    ("kinesis", "list_streams", "LimitExceededException", 400, QUOTA),
-    ("s3", "list_buckets", "Throttling", 400, QUOTA),
-    ("s3", "list_buckets", "EC2ThrottledException", 503, QUOTA),
-    ("s3", "list_buckets", "BandwidthLimitExceeded", 503, QUOTA),
-    ("iam", "list_users", "LimitExceeded", 409, USED_UP),
-    ("sagemaker", "list_models", "ResourceLimitExceeded", 400, USED_UP),
-    ("bedrock-runtime", "list_async_invokes", "ServiceQuotaExceededException", 402, USED_UP),
-    ("rds", "describe_db_instances", "StorageQuotaExceeded", 400, USED_UP),
-    ("comprehend", "list_endpoints", "TextSizeLimitExceededException", 400, ARGUMENTS),
-    ("neptunedata", "get_engine_status", "MemoryLimitExceededException", 500, OUTAGE),
-    ("s3", "list_buckets", "AccessDenied", 403, DENIED),
-    ("dynamodb", "list_tables", "AccessDeniedException", 400, DENIED),
-    ("ec2", "describe_instances", "UnauthorizedOperation", 403, DENIED),
-    ("dynamodb", "list_tables", "NotAuthorizedException", 400, DENIED),
-    ("s3", "list_buckets", "ExpiredToken", 400, LOGIN),
-    ("dynamodb", "list_tables", "ExpiredTokenException", 400, LOGIN),
-    ("sts", "get_caller_identity", "InvalidClientTokenId", 403, LOGIN),
-    ("s3", "list_buckets", "SignatureDoesNotMatch", 403, LOGIN),
-    ("s3", "list_buckets", "InvalidAccessKeyId", 403, LOGIN),
-    ("dynamodb", "list_tables", "UnrecognizedClientException", 400, LOGIN),
-    ("s3", "list_buckets", "RequestTimeTooSkewed", 403, LOGIN),
-    ("dynamodb", "list_tables", "ValidationException", 400, ARGUMENTS),
-    ("s3", "list_buckets", "NoSuchKey", 404, ARGUMENTS),
-    ("dynamodb", "list_tables", "ResourceNotFoundException", 400, ARGUMENTS),
-    ("dynamodb", "list_tables", "ConditionalCheckFailedException", 400, ARGUMENTS),
-    ("sqs", "list_queues", "AWS.SimpleQueueService.NonExistentQueue", 400, ARGUMENTS),
-    ("ec2", "describe_instances", "InvalidInstanceID.NotFound", 400, ARGUMENTS),
-    ("s3", "list_buckets", "EntityTooLarge", 400, ARGUMENTS),
-    ("s3", "list_buckets", "BucketAlreadyExists", 409, ARGUMENTS),
-    ("s3", "list_buckets", "RequestTimeout", 400, LATE),
-    ("dynamodb", "list_tables", "TransactionInProgressException", 400, OUTAGE),
-    ("dynamodb", "list_tables", "InternalServerError", 500, OUTAGE),
-    ("s3", "list_buckets", "ServiceUnavailable", 503, OUTAGE),
-    ("s3", "list_buckets", "NotImplemented", 501, INTERNAL),
-    ("s3", "list_buckets", "PermanentRedirect", 301, INTERNAL),
-    ("s3", "list_buckets", "SomethingNew", 400, ARGUMENTS),
-    ("s3", "list_buckets", "SomethingNew", 503, OUTAGE),
-    ("s3", "list_buckets", "", 403, DENIED),
-    ("s3", "list_buckets", "", 429, QUOTA),
-    ("s3", "list_buckets", f"of {SECRET}", 404, ARGUMENTS),
-]
-
-
-def stubbed(service, operation, code, status):
-    def fail(world):
-        client, stubber = world.stub(service)
-        stubber.add_client_error(operation, code, f"{SECRET} of {ARN}", status)
-        getattr(client, operation)()
-
-    return fail
-
-
-for service, operation, code, status, expected in ERRORS:
-    raised(CLIENT, expected, f"{code or 'none'}-{status}")(stubbed(service, operation, code, status))
-
-
-@raised(CLIENT, ARGUMENTS)
-def over_http(w):
-    body = f"<Error><Code>NoSuchKey</Code><Message>{SECRET}</Message><Resource>/{ARN}</Resource></Error>"
-    w.put("/bucket/gone", 404, body.encode(), Content_Type="application/xml")
-    w.client("s3", endpoint=w.base).get_object(Bucket="bucket", Key="gone")
-
-
-@raised(CLIENT, ARGUMENTS)
-def over_http_without_a_body(w):
-    w.put("/bucket/gone", 404)
-    w.client("s3", endpoint=w.base).head_object(Bucket="bucket", Key="gone")
-
-
-@raised(CLIENT, DENIED)
-def over_http_without_a_body_403(w):
-    w.put("/bucket/secret", 403)
-    w.client("s3", endpoint=w.base).head_object(Bucket="bucket", Key="secret")
-
-
-@raised("botocore.exceptions.EndpointConnectionError", OUTAGE)
-def endpoint_refused(w):
-    w.s3_get(port=w.port(refused()))
-
-
-@raised("botocore.exceptions.ConnectTimeoutError", OUTAGE)
-def never_connected(w):
-    w.s3_get(port=w.port(full()), config=Config(connect_timeout=0.05))
-
-
-@raised("botocore.exceptions.ReadTimeoutError", LATE)
-def mute_endpoint(w):
-    w.s3_get(port=w.port(mute()), config=Config(read_timeout=0.05))
-
-
-@raised("botocore.exceptions.ConnectionClosedError", OUTAGE)
-def closed_without_an_answer(w):
-    w.s3_get(port=w.port(peer(saying(b""))))
-
-
-@raised("botocore.exceptions.SSLError", INTERNAL)
-def untrusted_certificate(w):
-    w.s3_get(endpoint=f"https://127.0.0.1:{w.port(peer(self_signed))}")
-
-
-@raised("botocore.exceptions.ProxyConnectionError", OUTAGE)
-def proxy_refused(w):
-    proxy = f"http://user:{SECRET}@127.0.0.1:{w.port(refused())}"
-    w.s3_get(endpoint="https://bucket.invalid", config=Config(proxies={"https": proxy}))
-
-
-@raised("botocore.exceptions.ProxyConnectionError", BLOCKED)
-def proxy_denies(w):
-    proxy = f"http://127.0.0.1:{w.port(peer(saying(b'HTTP/1.1 403 Forbidden' + bytes([13, 10]) * 2)))}"
-    w.s3_get(endpoint="https://bucket.invalid", config=Config(proxies={"https": proxy}))
-
-
-@raised("botocore.exceptions.HTTPClientError", OUTAGE)
-def nonsense_of_a_length(w):
-    port = w.port(peer(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nx")))
-    w.s3_get(port=port)
-
-
-@raised("botocore.exceptions.IncompleteReadError", OUTAGE)
-def body_cut_short(w):
-    botocore.response.StreamingBody(io.BytesIO(SECRET.encode()), 99).read()
-
-
-@raised("botocore.exceptions.ResponseStreamingError", OUTAGE)
-def chunk_cut_short(w):
-    port = w.port(peer(saying(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx")))
-    with closing(w.s3_get(port=port)["Body"]) as body:
-        body.read()
-
-
-@raised("botocore.exceptions.ParamValidationError", ARGUMENTS)
-def parameters_missing(w):
-    w.client("iam").create_access_key(UserName=5, Nonsense=SECRET)
-
-
-@raised("botocore.exceptions.ParamValidationError", ARGUMENTS)
-def bucket_that_is_none(w):
-    w.client("s3").get_object(Bucket=f"{SECRET} {ARN}", Key="x")
-
-
-@raised("botocore.exceptions.ValidationError", ARGUMENTS)
-def region_that_is_none(w):
-    w.client("s3", region=f"{SECRET} x")
-
-
-@raised("botocore.exceptions.WaiterError", LATE)
-def waited_too_long(w):
-    client, stubber = w.stub("s3")
-    stubber.add_client_error("head_bucket", "404", SECRET, 404)
-    client.get_waiter("bucket_exists").wait(Bucket="x", WaiterConfig={"Delay": 0, "MaxAttempts": 1})
-
-
-@raised("botocore.exceptions.WaiterError", DENIED)
-def waited_and_was_refused(w):
-    client, stubber = w.stub("dynamodb")
-    stubber.add_client_error("describe_table", "AccessDeniedException", SECRET, 400)
-    client.get_waiter("table_exists").wait(TableName="name")
-
-
-@raised("botocore.exceptions.WaiterError", INTERNAL)
-def waited_in_vain(w):
-    client, stubber = w.stub("ec2")
-    answer = {"Reservations": [{"Instances": [{"InstanceId": SECRET, "State": {"Code": 48, "Name": "terminated"}}]}]}
-    stubber.add_response("describe_instances", answer)
-    client.get_waiter("instance_running").wait()
-
-
-@raised("botocore.exceptions.NoCredentialsError", LOGIN)
-def no_keys(w):
-    w.client("s3", aws_access_key_id=None, aws_secret_access_key=None).list_buckets()
-
-
-@raised("botocore.exceptions.PartialCredentialsError", LOGIN)
-def half_a_key(w):
-    w.client("s3", aws_secret_access_key=None)
-
-
-@raised("botocore.exceptions.NoAuthTokenError", LOGIN)
-def no_token(w):
-    botocore.auth.BearerAuth(None).add_auth(botocore.awsrequest.AWSRequest("GET", w.base))
-
-
-@raised("botocore.exceptions.CredentialRetrievalError", LOGIN)
-def process_without_keys(w):
-    command = f"{sys.executable} -c raise(SystemExit(3))"
-    config = w.file("config", f"[default]\ncredential_process = {command}\n")
-    w.monkeypatch.setenv("AWS_CONFIG_FILE", config)
-    w.session().get_credentials()
-
-
-@raised("botocore.exceptions.RefreshWithMFAUnsupportedError", LOGIN)
-def second_refresh(w):
-    refresh = botocore.credentials.create_mfa_serial_refresher(lambda: None)
-    refresh()
-    refresh()
-
-
-@raised("botocore.exceptions.SSOError", LOGIN)
-def no_token_of_sso(w):
-    botocore.utils.SSOTokenLoader(cache={})(f"https://{SECRET}.awsapps.com/start")
-
-
-@raised("botocore.exceptions.TokenRetrievalError", LOGIN)
-def token_has_expired(w):
-    past = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
-    frozen = botocore.tokens.FrozenAuthToken(SECRET, expiration=past)
-    botocore.tokens.DeferredRefreshableToken("x", lambda: frozen).get_frozen_token()
-
-
-@raised("botocore.exceptions.MetadataRetrievalError", LOGIN)
-def no_metadata(w):
-    w.put("/metadata", 500, SECRET.encode())
-    fetcher = botocore.utils.ContainerMetadataFetcher(sleep=lambda seconds: None)
-    fetcher.retrieve_full_uri(f"{w.base}/metadata")
-
-
-@raised("botocore.exceptions.BaseEndpointResolverError", INTERNAL)
-def no_region(w):
-    w.client("sqs", region=None).list_queues()
-
-
-@raised("botocore.exceptions.EndpointProviderError", INTERNAL)
-def no_endpoint(w):
-    # The endpoint depends on it, so it is looked at before the parameters are.
-    w.client("dynamodb").put_item(TableName=5)
-
-
-@raised("botocore.exceptions.ConfigNotFound", INTERNAL)
-def no_configuration(w):
-    botocore.configloader.load_config(str(w.tmp_path / SECRET))
-
-
-@raised("botocore.exceptions.ConfigParseError", INTERNAL)
-def unreadable_configuration(w):
-    botocore.configloader.load_config(w.file(SECRET, "no section"))
-
-
-@raised("botocore.exceptions.InvalidChecksumConfigError", INTERNAL)
-def wrong_checksum_option(w):
-    w.client("s3", config=Config(request_checksum_calculation="nonsense"))
-
-
-@raised("botocore.exceptions.InvalidConfigError", INTERNAL)
-def wrong_option(w):
-    text = "[profile a]\nrole_arn = x\nsource_profile = a\nrole_session_name = x\n[profile b]\nrole_arn = x\n"
-    w.monkeypatch.setenv("AWS_CONFIG_FILE", w.file("config", text.replace("source_profile = a", "source_profile = z")))
-    w.session(profile="a").get_credentials()
-
-
-@raised("botocore.exceptions.InvalidDefaultsMode", INTERNAL)
-def wrong_mode(w):
-    w.client("s3", config=Config(defaults_mode="nonsense"))
-
-
-@raised("botocore.exceptions.InvalidEndpointConfigurationError", INTERNAL)
-def token_over_http(w):
-    token = botocore.tokens.FrozenAuthToken(SECRET)
-    botocore.auth.BearerAuth(token).add_auth(botocore.awsrequest.AWSRequest("GET", "http://127.0.0.1"))
-
-
-@raised("botocore.exceptions.InvalidIMDSEndpointError", INTERNAL)
-def wrong_metadata_endpoint(w):
-    botocore.utils.IMDSFetcher(config={"ec2_metadata_service_endpoint": f"{SECRET} x"})
-
-
-@raised("botocore.exceptions.InvalidIMDSEndpointModeError", INTERNAL)
-def wrong_metadata_mode(w):
-    botocore.utils.resolve_imds_endpoint_mode(w.session(ec2_metadata_service_endpoint_mode=SECRET))
-
-
-@raised("botocore.exceptions.InvalidProxiesConfigError", INTERNAL)
-def wrong_proxy(w):
-    settings = {"proxy_ca_bundle": str(w.tmp_path / "none")}
-    session = botocore.httpsession.URLLib3Session(proxies_config=settings)
-    session._setup_proxy_ssl_context("https://127.0.0.1:1")
-
-
-@raised("botocore.exceptions.InvalidRetryConfigurationError", INTERNAL)
-def wrong_retries(w):
-    Config(retries={"nonsense": 1})
-
-
-@raised("botocore.exceptions.InvalidS3AddressingStyleError", INTERNAL)
-def wrong_addressing(w):
-    Config(s3={"addressing_style": SECRET})
-
-
-@raised("botocore.exceptions.InvalidS3UsEast1RegionalEndpointConfigError", INTERNAL)
-def wrong_regional_endpoint(w):
-    w.client("s3", config=Config(s3={"us_east_1_regional_endpoint": SECRET}))
-
-
-@raised("botocore.exceptions.InvalidSTSRegionalEndpointsConfigError", INTERNAL)
-def wrong_sts_endpoint(w):
-    w.monkeypatch.setenv("AWS_STS_REGIONAL_ENDPOINTS", SECRET)
-    w.client("sts")
-
-
-@raised("botocore.exceptions.MD5UnavailableError", INTERNAL)
-def no_md5(w):
-    w.monkeypatch.setattr(botocore.compat, "MD5_AVAILABLE", False)
-    botocore.compat.get_md5()
-
-
-@raised("botocore.exceptions.ProfileNotFound", INTERNAL)
-def no_profile(w):
-    w.session(profile=SECRET).get_scoped_config()
-
-
-@raised("botocore.exceptions.UnknownCredentialError", INTERNAL)
-def no_provider(w):
-    botocore.credentials.CredentialResolver([]).insert_before("nobody", None)
-
-
-@raised("botocore.exceptions.UnknownTokenProviderError", INTERNAL)
-def no_token_provider(w):
-    botocore.tokens.TokenProviderChain([]).get_provider("nobody")
-
-
-@raised("botocore.exceptions.UnknownRegionError", INTERNAL)
-def no_partition(w):
-    w.session().get_partition_for_region(SECRET)
-
-
-@raised("botocore.exceptions.UnsupportedS3ConfigurationError", INTERNAL)
-def accelerated_lambda(w):
-    setter = botocore.utils.S3EndpointSetter(None, "eu-west-1", {"use_accelerate_endpoint": True})
-    setter.update_endpoint_to_s3_object_lambda({}, {})
-
-
-@raised("botocore.exceptions.UnsupportedS3AccesspointConfigurationError", INTERNAL)
-def fips_access_point(w):
-    setter = botocore.utils.S3EndpointSetter(None, "eu-west-1", {}, use_fips_endpoint=True)
-    setter._validate_fips_supported(
-        types.SimpleNamespace(context={"s3_accesspoint": {"region": "fips-eu", "arn": ARN}})
-    )
-
-
-@raised("botocore.exceptions.UnsupportedS3ControlConfigurationError", INTERNAL)
-def other_region_in_an_arn(w):
-    setter = botocore.utils.S3ControlEndpointSetter(None, "eu-west-1", {})
-    details = {"region": "us-east-1", "partition": "aws", "original": ARN}
-    setter._validate_endpoint_from_arn_details_supported(types.SimpleNamespace(context={"arn_details": details}))
-
-
-@raised("botocore.exceptions.UnsupportedS3ControlArnError", ARGUMENTS)
-def fips_in_an_arn(w):
-    setter = botocore.utils.S3ControlEndpointSetter(None, "eu-west-1", {})
-    details = {"region": "fips-eu", "partition": "aws", "original": ARN}
-    setter._validate_endpoint_from_arn_details_supported(types.SimpleNamespace(context={"arn_details": details}))
-
-
-@raised("botocore.exceptions.UnsupportedS3ArnError", ARGUMENTS)
-def arn_of_no_access_point(w):
-    botocore.utils.S3ArnParamHandler()._add_resource_type_and_name(ARN, {"resource": f"nonsense/{SECRET}"})
-
-
-@raised("botocore.exceptions.UnsupportedOutpostResourceError", ARGUMENTS)
-def arn_of_no_outpost(w):
-    botocore.utils.S3ArnParamHandler()._store_outpost({}, {}, {"resource_name": SECRET})
-
-
-@raised("botocore.exceptions.InvalidHostLabelError", ARGUMENTS)
-def label_that_is_none(w):
-    botocore.utils.S3ControlEndpointSetter(None, "eu-west-1", {})._validate_host_labels(f"{SECRET} x")
-
-
-@raised("botocore.exceptions.InvalidDNSNameError", ARGUMENTS)
-def name_that_is_none(w):
-    request = types.SimpleNamespace(
-        url=f"https://s3.amazonaws.com/{SECRET}_X/k", auth_path=None, headers={}, method="GET"
-    )
-    botocore.utils.switch_to_virtual_host_style(request, "s3v4", "eu-west-1")
-
-
-@raised("botocore.utils.InvalidArnException", ARGUMENTS)
-def arn_that_is_none(w):
-    botocore.utils.ArnParser().parse_arn(SECRET)
-
-
-@raised("botocore.exceptions.DataNotFoundError", PANICKED)
-def no_such_service(w):
-    w.client(SECRET)
-
-
-@raised("botocore.exceptions.AwsChunkedWrapperError", PANICKED)
-def seeks_in_chunks(w):
-    botocore.httpchecksum.AwsChunkedWrapper(io.BytesIO()).seek(5)
-
-
-@raised("botocore.exceptions.InvalidExpressionError", PANICKED)
-def expression_that_is_none(w):
-    botocore.utils.set_value_from_jmespath({}, "a[0]", 1)
-
-
-@raised("botocore.exceptions.OperationNotPageableError", PANICKED)
-def no_pages(w):
-    w.client("s3").get_paginator("put_object")
-
-
-@raised("botocore.exceptions.UndefinedModelAttributeError", PANICKED)
-def model_without_an_id(w):
-    botocore.model.ServiceModel({"metadata": {}}, "x").service_id  # noqa: B018 -- the property raises
-
-
-@raised("botocore.exceptions.UnsupportedServiceProtocolsError", PANICKED)
-def no_such_protocol(w):
-    botocore.model.ServiceModel({"metadata": {"protocols": ["x"]}}, "x").resolved_protocol  # noqa: B018 -- as above
-
-
-@raised("botocore.exceptions.UnknownClientMethodError", PANICKED)
-def no_such_method_to_sign(w):
-    w.client("s3").generate_presigned_url("nonsense")
-
-
-@raised("botocore.exceptions.UnknownSignatureVersionError", PANICKED)
-def no_such_signature(w):
-    w.client("s3")._request_signer.get_auth_instance("s3", "eu-west-1", "nonsense")
-
-
-@raised("botocore.exceptions.UnsupportedSignatureVersionError", PANICKED)
-def signature_for_no_url(w):
-    w.client("s3", config=Config(signature_version="nonsense")).generate_presigned_url("list_buckets")
-
-
-@raised("botocore.exceptions.UnseekableStreamError", PANICKED)
-def body_read_twice(w):
-    request = botocore.awsrequest.AWSPreparedRequest("PUT", w.base, {}, types.SimpleNamespace(), False)
-    request.reset_stream()
-
-
-@raised("botocore.exceptions.WaiterConfigError", PANICKED)
-def no_such_version(w):
-    botocore.waiter.WaiterModel({"version": 1, "waiters": {}})
-
-
-@raised("botocore.exceptions.CapacityNotAvailableError", QUOTA)
-def client_holds_back(w):
-    clock = types.SimpleNamespace(current_time=lambda: 0)
-    botocore.retries.bucket.TokenBucket(1, clock).acquire(100, block=False)
-
-
-@raised("botocore.exceptions.ChecksumError", OUTAGE)
-def damaged(w):
-    answer = types.SimpleNamespace(headers={"x-amz-crc32": "1"}, content=SECRET.encode(), status_code=200)
-    botocore.retryhandler.CRC32Checker("x-amz-crc32")(1, (answer, {}), None)
-
-
-@raised("botocore.exceptions.FlexibleChecksumError", INTERNAL)
-def another_checksum(w):
-    body = botocore.httpchecksum.StreamingChecksumBody(
-        io.BytesIO(b"x"), 1, botocore.httpchecksum.Crc32Checksum(), "AAAA"
-    )
-    body.read()
-
-
-@raised("botocore.exceptions.PaginationError", INTERNAL)
-def same_page_twice(w):
-    client, stubber = w.stub("iam")
-    for _ in range(2):
-        stubber.add_response("list_users", {"Users": [], "IsTruncated": True, "Marker": SECRET})
-    list(client.get_paginator("list_users").paginate())
-
-
-@raised("botocore.exceptions.StubResponseError", PANICKED)
-def nothing_stubbed(w):
-    w.stub("s3")[0].list_buckets()
-
-
-@raised("botocore.exceptions.StubResponseError", PANICKED)
-def other_parameters_stubbed(w):
-    client, stubber = w.stub("s3")
-    stubber.add_response("get_bucket_acl", {}, {"Bucket": "other"})
-    client.get_bucket_acl(Bucket=SECRET)
-
-
-@raised("botocore.discovery.EndpointDiscoveryRequired", INTERNAL)
-def discovery_off(w):
-    model = types.SimpleNamespace(endpoint_discovery={"required": True})
-    botocore.discovery.block_endpoint_discovery_required_operations(model)
-
-
-@raised("botocore.discovery.EndpointDiscoveryRefreshFailed", OUTAGE)
-def discovery_failed(w):
-    client = w.client("timestream-query", port=w.port(refused()))
-    botocore.discovery.EndpointDiscoveryManager(client).describe_endpoint(Operation="Query")
-
-
-@raised("botocore.eventstream.ParserError", OUTAGE)
-def damaged_event(w):
-    buffer = botocore.eventstream.EventStreamBuffer()
-    buffer.add_data(bytes(64))
-    list(buffer)
-
-
-@raised("botocore.model.InvalidShapeError", PANICKED)
-def shape_without_a_kind(w):
-    botocore.model.ShapeResolver({"x": {}}).get_shape_by_name("x")
-
-
-@raised("botocore.model.InvalidShapeReferenceError", PANICKED)
-def reference_to_nothing(w):
-    botocore.model.ShapeResolver({}).resolve_shape_ref({"a": 1, "b": 2})
-
-
-@raised("botocore.model.NoShapeFoundError", PANICKED)
-def no_such_shape(w):
-    botocore.model.ShapeResolver({}).get_shape_by_name("Nothing")
-
-
-@raised("botocore.model.OperationNotFoundError", PANICKED)
-def no_such_operation(w):
-    w.client("s3").meta.service_model.operation_model("Nothing")
-
-
-@raised("botocore.parsers.ResponseParserError", OUTAGE)
-def nonsense(w):
-    w.put("/", 200, b"<html>NOTREAL", Content_Type="text/html")
-    w.client("iam", endpoint=w.base).list_users()
-
-
-#: Rows that nothing here raises, and why.
-NOT_RAISED = {}
 
 
 @pytest.mark.parametrize(("row", "expected", "fail"), CASES)
@@ -1254,3 +204,542 @@ def test_every_row_is_raised_or_listed():
 
     assert set(ROWS) - shown == set(NOT_RAISED)
     assert all(NOT_RAISED.values())
+
+
+# ---- waits
+
+
+def packed(*messages):
+    """
+    A google.rpc.Status with details, as gRPC carries it.
+    """
+    status = status_pb2.Status(code=8, message=SECRET)
+    for message in messages:
+        detail = any_pb2.Any()
+        detail.Pack(message)
+        status.details.append(detail)
+    return status.SerializeToString()
+
+
+def retry_info(seconds, nanos=0):
+    return error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=seconds, nanos=nanos))
+
+
+def quota(text):
+    return error_details_pb2.QuotaFailure(violations=[{"subject": ARN, "description": text}])
+
+
+DETAILS = "grpc-status-details-bin"
+RETRY = "google.rpc.retryinfo-bin"
+PUSHBACK = "grpc-retry-pushback-ms"
+SHORT = error_details_pb2.DebugInfo(detail="x")
+
+WAITS = [
+    ("details", {DETAILS: packed(SHORT, retry_info(3))}, QUOTA, 3),
+    ("rounded up", {DETAILS: packed(retry_info(3, 1))}, QUOTA, 4),
+    ("none at all", {DETAILS: packed(retry_info(0))}, QUOTA, 0),
+    ("its own entry", {RETRY: retry_info(7).SerializeToString()}, QUOTA, 7),
+    ("its own entry first", {DETAILS: packed(retry_info(3)), RETRY: retry_info(7).SerializeToString()}, QUOTA, 7),
+    ("pushback first", {RETRY: retry_info(7).SerializeToString(), PUSHBACK: "1500"}, QUOTA, 2),
+    ("pushback of none", {PUSHBACK: "0"}, QUOTA, 0),
+    ("pushback that forbids", {PUSHBACK: "-1"}, ("quota_exceeded", "transient", False), None),
+    ("pushback that is none", {PUSHBACK: "soon"}, ("quota_exceeded", "transient", False), None),
+    ("a daily quota", {DETAILS: packed(quota("Requests per day"))}, USED_UP, None),
+    ("a quota of no time", {DETAILS: packed(quota("Queries"))}, USED_UP, None),
+    ("a quota of a minute", {DETAILS: packed(quota("Requests per minute per user"))}, QUOTA, None),
+    ("a daily quota with a wait", {DETAILS: packed(quota("Requests per day"), retry_info(5))}, QUOTA, 5),
+    ("negative", {DETAILS: packed(retry_info(-3))}, QUOTA, None),
+    ("too long", {DETAILS: packed(retry_info(2**40))}, QUOTA, None),
+    ("no Duration", {DETAILS: packed(error_details_pb2.RetryInfo())}, QUOTA, None),
+    ("cut off", {DETAILS: packed(retry_info(3))[:-2]}, QUOTA, None),
+    ("nonsense", {DETAILS: b"\xff" * 40, RETRY: b"\x07"}, QUOTA, None),
+    ("too much", {RETRY: retry_info(7).SerializeToString() + b"\x00" * 20000}, QUOTA, None),
+    ("a number for a message", {RETRY: b"\x08\x07"}, QUOTA, None),
+    ("other fields", {RETRY: b"\x11" + b"1" * 8 + b"\x1d" + b"1" * 4 + retry_info(7).SerializeToString()}, QUOTA, 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("over", ["grpc", "grpc.aio", "google"])
+@pytest.mark.parametrize(("metadata", "expected", "wait"), [pytest.param(*rest, id=name) for name, *rest in WAITS])
+def test_waits_of_grpc(world, over, metadata, expected, wait):
+    """
+    From the trailing metadata, over each of the three ways to make a call.
+    """
+    request = repr(metadata).encode()
+    METADATA[request] = [*metadata.items()]
+    path = "/status/RESOURCE_EXHAUSTED"
+    ways = {
+        "grpc": lambda w: w.call(path, request),
+        "grpc.aio": aio(path, request=request),
+        "google": wrapped(path, request),
+    }
+    exc = caught(ways[over], world)
+
+    assert facts(exc) == expected
+    assert DEFAULT.verdict_on(exc)[1].retry_after_seconds == wait
+    if wait:
+        assert f"Retry after {wait} second" in judged(exc).envelope.message
+
+
+@pytest.mark.parametrize(
+    ("details", "expected", "wait"),
+    [
+        pytest.param([SHORT, retry_info(3)], QUOTA, 3, id="wait"),
+        pytest.param([retry_info(3, 1)], QUOTA, 4, id="rounded up"),
+        pytest.param([retry_info(-3)], QUOTA, None, id="negative"),
+        pytest.param([error_details_pb2.RetryInfo()], QUOTA, None, id="no Duration"),
+        pytest.param([quota("Requests per day")], USED_UP, None, id="daily"),
+        pytest.param([quota("Requests per minute")], QUOTA, None, id="minute"),
+        pytest.param([quota("Requests per day"), retry_info(5)], QUOTA, 5, id="daily with a wait"),
+    ],
+)
+def test_waits_that_google_unpacked(details, expected, wait):
+    """
+    As with the package grpcio-status, which is not installed here.
+    """
+    exc = google.api_core.exceptions.from_grpc_status(grpc.StatusCode.RESOURCE_EXHAUSTED, SECRET, details=details)
+
+    assert facts(exc) == expected
+    assert DEFAULT.verdict_on(exc)[1].retry_after_seconds == wait
+
+
+REST = "type.googleapis.com/google.rpc."
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "headers", "expected", "wait"),
+    [
+        pytest.param(429, {}, {"Retry_After": "7"}, QUOTA, 7, id="header"),
+        pytest.param(429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": "3.2s"}]}, {}, QUOTA, 4, id="detail"),
+        pytest.param(503, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": "30s"}]}, {}, OUTAGE, 30, id="503"),
+        pytest.param(
+            429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": "3s"}]}, {"Retry_After": "7"}, QUOTA, 7, id="both"
+        ),
+        pytest.param(429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": "-3s"}]}, {}, QUOTA, None, id="past"),
+        pytest.param(429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": 3}]}, {}, QUOTA, None, id="number"),
+        pytest.param(429, {"details": [{"@type": 5}, {}]}, {}, QUOTA, None, id="nonsense"),
+        pytest.param(
+            429, {"details": [{"@type": f"{REST}QuotaFailure", "violations": [5, {"description": 5}]}]}, {}, QUOTA, None, id="odd"
+        ),
+    ],
+)  # fmt: skip
+def test_waits_of_google_over_http(world, status, error, headers, expected, wait):
+    """
+    The answer's headers first, then its body.
+    """
+    exc = caught(answered(status, error, **headers), world)
+
+    assert facts(exc) == expected
+    verdict = DEFAULT.verdict_on(exc)[1]
+    assert (verdict.retry_after_seconds, verdict.upstream_status) == (wait, status)
+
+
+def test_a_status_of_grpc_without_an_answer_has_its_quota(world):
+    """
+    Made from a status and JSON details, as a client of both transports may.
+    """
+    details = [{"@type": f"{REST}QuotaFailure", "violations": [{"description": "Requests per day"}]}]
+    exc = google.api_core.exceptions.ResourceExhausted(SECRET, details=details)
+
+    assert facts(exc) == USED_UP
+
+
+@pytest.mark.parametrize(
+    ("metadata", "fields", "wait"),
+    [
+        ({"HTTPHeaders": {"x-amz-retry-after": "1500"}}, {}, 2),
+        ({"HTTPHeaders": {"retry-after": "7"}}, {"RetryAfterSeconds": "9"}, 7),
+        ({}, {"RetryAfterSeconds": 9}, 9),
+        ({}, {"retryAfterSeconds": "9"}, 9),
+        ({}, {"retryAfterSeconds": True}, None),
+        ({}, {"retryAfterSeconds": -1}, None),
+        ({}, {"retryAfterSeconds": "soon"}, None),
+        ({}, {"retryAfterSeconds": None}, None),
+        ({"HTTPHeaders": 5}, {}, None),
+    ],
+)
+def test_waits_of_botocore(world, metadata, fields, wait):
+    """
+    From the headers, and from the fields that some services have.
+    """
+    client, stubber = world.stub("lambda")
+    code = "TooManyRequestsException"
+    stubber.add_client_error("list_functions", code, SECRET, 429, response_meta=metadata, modeled_fields=None)
+    exc = caught(lambda w: client.list_functions(), world)
+    exc.response.update(fields)
+
+    assert facts(exc) == QUOTA
+    assert DEFAULT.verdict_on(exc)[1].retry_after_seconds == wait
+
+
+def test_a_wait_is_in_the_error_too(world):
+    """
+    One level down, where a parser leaves it that knows no model.
+    """
+    response = {"Error": {"Code": "Throttling", "RetryAfterSeconds": 5}, "ResponseMetadata": {"HTTPStatusCode": 429}}
+
+    assert DEFAULT.verdict_on(botocore.exceptions.ClientError(response, "x"))[1].retry_after_seconds == 5
+
+
+def test_a_refusal_is_no_limit_although_it_has_a_wait(world):
+    """
+    A code says more than what a 403 with a wait would mean.
+    """
+    metadata = {"HTTPStatusCode": 403, "HTTPHeaders": {"retry-after": "7"}}
+    exc = botocore.exceptions.ClientError({"Error": {"Code": "AccessDenied"}, "ResponseMetadata": metadata}, "x")
+
+    assert facts(exc) == DENIED
+
+
+# ---- what is said
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        (
+            {"Error": {"Code": "NoSuchKey", "Message": SECRET}, "ResponseMetadata": {"HTTPStatusCode": 404}},
+            "The AWS API found nothing, or does not show it (NoSuchKey, HTTP 404). Check the arguments.",
+        ),
+        (
+            {"Error": {"Code": "ThrottlingException"}, "ResponseMetadata": {"HTTPStatusCode": 400}},
+            "The AWS API's rate limit is reached (ThrottlingException, HTTP 400). Try again later.",
+        ),
+        (
+            {"Error": {"Code": "ExpiredToken"}},
+            "The AWS API did not accept the server's credentials (ExpiredToken). The server's operator has to look into it.",
+        ),
+        (
+            {"Error": {"Code": "ServiceQuotaExceededException"}},
+            "A quota of the AWS account is used up (ServiceQuotaExceededException). More has to be granted, or something freed.",
+        ),
+        (
+            {"Error": {"Code": f"see {ARN}"}, "ResponseMetadata": {"HTTPStatusCode": 418}},
+            "The AWS API refused the request (HTTP 418). Check the arguments.",
+        ),
+        ({"Error": {"Code": "Odd"}}, "The AWS API refused the call (Odd). Repeating the same call will not help."),
+        ({}, "The AWS API refused the call. Repeating the same call will not help."),
+        (
+            {"Error": {"Code": "404"}},
+            "The AWS API found nothing, or does not show it (HTTP 404). Check the arguments.",
+        ),
+    ],
+)
+def test_what_is_said_of_an_error(response, message):
+    """
+    The code and the status, never the text.
+    """
+    assert DEFAULT.verdict_on(botocore.exceptions.ClientError(response, "GetObject"))[1].message == message
+
+
+def test_parameters_are_named_and_their_values_are_not(world):
+    """
+    The first word of a path, since the rest may be keys that were given.
+    """
+
+    def fail(w):
+        w.client("dynamodb").put_item(TableName="name", Item={SECRET: {"S": 5}})
+
+    message = judged(caught(fail, world)).envelope.message
+    assert message == "The parameters of the call to AWS are not valid (not fitting: Item). Check the arguments."
+    missing = judged(caught(lambda w: w.client("s3").get_object(), world)).envelope.message
+    assert missing == ("The parameters of the call to AWS are not valid (missing: Bucket, Key). Check the arguments.")
+
+
+def test_a_refused_token_says_why_in_a_word_of_oauth(world):
+    """
+    What follows the word is not shown.
+    """
+    message = judged(caught(token_revoked, world)).envelope.message
+
+    assert message == (
+        "The server could not get an access token for the Google API (invalid_grant). "
+        "The server's operator has to look into it."
+    )
+
+
+def test_what_the_service_said_is_quoted_on_demand(world):
+    """
+    Without the request, which stands before it in Google's texts.
+    """
+    said = "The table has moved"
+    response = {"Error": {"Code": "NoSuchKey", "Message": said}, "ResponseMetadata": {"HTTPStatusCode": 404}}
+    for exc in (
+        botocore.exceptions.ClientError(response, "GetObject"),
+        caught(answered(404, {"message": said}), world),
+        google.api_core.exceptions.NotFound(said),
+    ):
+        quoted = judged(exc, upstream_text=True).envelope.message
+        assert quoted.endswith(f' The upstream said, in its own words: "{said}"')
+        assert "http" not in quoted
+        assert said not in judged(exc).envelope.message
+    over_grpc = judged(caught(lambda w: w.call("/crash/x"), world), upstream_text=True).envelope.message
+    assert "Exception calling application" in over_grpc
+
+
+# ---- what a guard's owner declares
+
+
+CREDENTIALS = [
+    lambda w: w.call("/status/UNAUTHENTICATED"),
+    wrapped("/status/UNAUTHENTICATED"),
+    answered(401),
+    stubbed("s3", "list_buckets", "AccessDenied", 403),
+    stubbed("s3", "list_buckets", "UnauthorizedOperation", 403),
+    stubbed("s3", "list_buckets", "", 401),
+    over_http_without_a_body_403,
+]
+
+FORWARDED = [
+    lambda w: w.call("/status/INVALID_ARGUMENT"),
+    wrapped("/status/NOT_FOUND"),
+    answered(404),
+    stubbed("dynamodb", "list_tables", "ValidationException", 400),
+    stubbed("s3", "list_buckets", "NoSuchBucket", 404),
+    parameters_missing,
+    region_that_is_none,
+    arn_that_is_none,
+]
+
+
+@pytest.mark.parametrize("fail", CREDENTIALS)
+def test_whose_credentials(world, fail):
+    """
+    The caller's, unless the guard says that they are the server's own.
+    """
+    exc = caught(fail, world)
+    own = judged(exc, credentials="server").envelope
+
+    assert judged(exc).envelope.code is McpErrorCode.PERMISSION_DENIED
+    assert (own.code, own.category, own.retryable) == (McpErrorCode.INTERNAL, McpErrorCategory.AUTH, False)
+
+
+@pytest.mark.parametrize("fail", FORWARDED)
+def test_whose_arguments(world, fail):
+    """
+    The caller's, unless the guard says that none are forwarded.
+    """
+    exc = caught(fail, world)
+    own = judged(exc, arguments_forwarded=False).envelope
+
+    assert judged(exc).envelope.code is McpErrorCode.INVALID_ARGUMENTS
+    assert (own.code, own.category, own.retryable) == (McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False)
+
+
+def test_only_what_has_no_code_may_be_a_proxys(world):
+    """
+    A 403 with a code of AWS came from AWS.
+    """
+    assert DEFAULT.verdict_on(caught(over_http_without_a_body_403, world))[1].proxied
+    assert not DEFAULT.verdict_on(caught(stubbed("s3", "list_buckets", "AccessDenied", 403), world))[1].proxied
+
+
+# ---- traps
+
+
+#: Classes below a class that is built in, and means something else; as what the package's row has it.
+TRAPS = {
+    "botocore.exceptions.ConnectTimeoutError": OUTAGE,
+    "botocore.exceptions.InvalidRegionError": ARGUMENTS,
+    "botocore.exceptions.ProxyConnectionError": BLOCKED,
+    "botocore.exceptions.ReadTimeoutError": LATE,
+    "botocore.exceptions.UnknownEndpointError": INTERNAL,
+    "botocore.utils.InvalidArnException": ARGUMENTS,
+    "google.api_core._feature_gating_helpers.FeatureGatingError": INTERNAL,
+    "google.api_core.universe.EmptyUniverseError": INTERNAL,
+    "google.api_core.universe.UniverseMismatchError": INTERNAL,
+    "google.auth.exceptions.InvalidOperation": LOGIN,
+    "google.auth.exceptions.InvalidResource": LOGIN,
+    "google.auth.exceptions.InvalidType": LOGIN,
+    "google.auth.exceptions.InvalidValue": LOGIN,
+    "google.auth.exceptions.MalformedError": LOGIN,
+    "google.auth.exceptions.OSError": LOGIN,
+}
+
+#: Classes that have the name of one that is built in, and no relation to it.
+NAMESAKES = {
+    "botocore.exceptions.ConnectionError": OUTAGE,
+    "google.auth.exceptions.TimeoutError": LATE,
+}
+
+
+def every_class():
+    found = {cls for module in MODULES for cls in exported(module)}
+    return {cls for cls in found if qualified_name(cls).partition(".")[0] in {"grpc", "google", "botocore"}}
+
+
+def of_base(cls):
+    base = taken_from(telling_base(cls))
+    return facts(base.__new__(base))
+
+
+def test_traps(capsys):
+    """
+    Every class whose verdict differs from that of its base is in the table, and no other is.
+    """
+    below = {cls for cls in every_class() if telling_base(cls) not in {None, "builtins.Warning"}}
+    differing = {
+        qualified_name(cls): facts(cls.__new__(cls)) for cls in below if facts(cls.__new__(cls)) != of_base(cls)
+    }
+    with capsys.disabled():
+        print(f" {len(differing)} traps", end="")  # noqa: T201 -- the count is to be seen
+
+    assert differing == TRAPS
+    assert len(TRAPS) == 15
+
+
+@pytest.mark.parametrize("name", NAMESAKES)
+def test_namesakes(name):
+    """
+    Rules go by where a class is defined.
+    """
+    cls = taken_from(name)
+
+    assert telling_base(cls) is None
+    assert facts(cls.__new__(cls)) == NAMESAKES[name]
+
+
+@pytest.mark.parametrize(
+    ("row", "below"),
+    [
+        ("botocore.exceptions.ConnectTimeoutError", "botocore.exceptions.ConnectionError"),
+        ("botocore.exceptions.ReadTimeoutError", "botocore.exceptions.HTTPClientError"),
+        ("botocore.exceptions.ProxyConnectionError", "botocore.exceptions.ConnectionError"),
+        ("botocore.exceptions.SSLError", "botocore.exceptions.ConnectionError"),
+        ("google.api_core.exceptions.RetryError", "google.api_core.exceptions.GoogleAPIError"),
+        ("google.auth.exceptions.RefreshError", "google.auth.exceptions.GoogleAuthError"),
+        ("grpc._cython.cygrpc.UsageError", "grpc._cython.cygrpc.BaseError"),
+    ],
+)
+def test_the_nearer_row_is_asked_first(row, below):
+    """
+    The order of tests is that of the MRO.
+    """
+    names = [name for name, _ in DEFAULT.rules_for(taken_from(row))]
+
+    assert names.index(row) == 0
+    assert below in names
+
+
+def test_a_retry_error_is_its_cause(world):
+    """
+    At any depth, and never in a circle.
+    """
+    exc = caught(gave_up, world)
+    outer = google.api_core.exceptions.RetryError(SECRET, exc)
+    circle = google.api_core.exceptions.RetryError(SECRET, None)
+    circle._cause = circle
+
+    assert "(UNAVAILABLE)" in judged(outer).envelope.message
+    assert facts(circle) == LATE
+    assert facts(google.api_core.exceptions.RetryError(SECRET, SECRET)) == LATE
+
+
+# ---- exceptions that are not whole
+
+
+def half_built(cls):
+    return cls.__new__(cls)
+
+
+HARMLESS = {"__class__", "__dict__", "__cause__", "__context__", "__traceback__", "__suppress_context__"}
+
+
+class Odd:
+    """
+    Says that it is whatever one asks for, and raises when it is used.
+    """
+
+    __class__ = property(lambda self: 1 / 0)
+    __str__ = __index__ = __iter__ = __len__ = __bool__ = __eq__ = __call__ = lambda self, *_: 1 / 0
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+
+def hostile(cls):
+    """
+    An instance whose every attribute that a rule may read raises.
+    """
+
+    def refuse(self, name):
+        if name in HARMLESS:
+            return super(evil, self).__getattribute__(name)
+        raise RuntimeError(f"no {name} for you")
+
+    evil = type(cls)(f"Evil{cls.__name__}", (cls,), {"__getattribute__": refuse, "__str__": lambda self: 1 / 0})
+    return half_built(evil)
+
+
+def strange(cls):
+    """
+    An instance whose every attribute that a rule may read is of no kind that it can be.
+    """
+
+    def give(self, name):
+        return super(odd, self).__getattribute__(name) if name in HARMLESS else Odd()
+
+    odd = type(cls)(f"Odd{cls.__name__}", (cls,), {"__getattribute__": give})
+    return half_built(odd)
+
+
+def answers_oddly(cls):
+    """
+    An instance whose methods and fields are containers of the wrong things.
+    """
+    names = ("code", "details", "trailing_metadata", "done")
+    methods = {name: lambda self: [Odd(), (1, 2, 3), ("x", Odd())] for name in names}
+    fields = {
+        "response": {"Error": [5], "ResponseMetadata": {"HTTPStatusCode": "x"}},
+        "kwargs": {"report": 5, "reason": Odd()},
+    }
+    exc = half_built(type(cls)(f"Odd{cls.__name__}", (cls,), methods if "RpcError" in cls.__name__ else {}))
+    exc.__dict__.update(
+        fields, _details=[Odd(), {"@type": "x.RetryInfo", "retryDelay": Odd()}], _errors=[{"reason": Odd()}]
+    )
+    return exc
+
+
+@pytest.mark.parametrize("make", [half_built, hostile, strange, answers_oddly])
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_no_rule_raises(name, make):
+    """
+    Whatever the state of an exception, its row has an opinion.
+    """
+    rule = ROWS[name]
+    verdict = rule if isinstance(rule, Verdict) else rule(make(taken_from(name)))
+
+    assert isinstance(verdict, Verdict)
+    assert type(verdict.message) is str
+
+
+@pytest.mark.parametrize("cls", sorted(every_class(), key=qualified_name), ids=qualified_name)
+def test_half_built_exceptions_are_judged(cls):
+    """
+    From every class that the packages export.
+    """
+    assert judged(half_built(cls)).envelope.message
+
+
+def test_a_call_that_has_not_ended_is_not_waited_for(world):
+    """
+    grpc's methods would wait until it has.
+    """
+    call = world.channel().unary_stream("/mute/x")(b"")
+    try:
+        assert facts(call) == INTERNAL
+    finally:
+        call.cancel()
+
+
+def test_an_integer_for_a_status(world):
+    """
+    One that is known by its number, and one that grpc does not know.
+    """
+    exc = google.api_core.exceptions.GoogleAPICallError(SECRET)
+    exc.grpc_status_code = 14
+    unknown = google.api_core.exceptions.from_grpc_status(99, SECRET)
+
+    assert facts(exc) == OUTAGE
+    assert facts(unknown) == INTERNAL

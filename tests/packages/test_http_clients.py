@@ -123,9 +123,9 @@ def by_aiohttp(url, *, timeout=None, then=None, connector=None, **options):
         limits = aiohttp.ClientTimeout(**(timeout or {"total": 5}))
         options.setdefault("raise_for_status", True)
         made = {"connector": connector()} if connector else {}
-        async with all_closed(), aiohttp.ClientSession(timeout=limits, headers=HEADERS, **made) as client:
-            async with client.get(url, **options) as response:
-                await (response.read() if then is None else then(response))
+        session = aiohttp.ClientSession(timeout=limits, headers=HEADERS, **made)
+        async with all_closed(), session, session.get(url, **options) as response:
+            await (response.read() if then is None else then(response))
 
     asyncio.run(ask())
 
@@ -140,7 +140,7 @@ async def all_closed():
     finally:
         loop = asyncio.get_running_loop()
         until = loop.time() + 1
-        while loop.time() < until and any(transport._sock is not None for transport in loop._transports.values()):
+        while loop.time() < until and any(transport._sock is not None for transport in loop._transports.values()):  # noqa: ASYNC110 -- nobody tells
             await asyncio.sleep(0)
 
 
@@ -251,7 +251,9 @@ REQUESTS = [
     ),
     Case(R + "ConnectTimeout", at(unreachable, by_requests, timeout=(0.03, 5)), OUTAGE),
     Case(R + "ReadTimeout", through(by_requests, silent, timeout=(5, 0.03)), LATE),
-    Case(R + "ChunkedEncodingError", through(by_requests, CUT_SHORT), OUTAGE, inside="urllib3.exceptions.IncompleteRead"),
+    Case(
+        R + "ChunkedEncodingError", through(by_requests, CUT_SHORT), OUTAGE, inside="urllib3.exceptions.IncompleteRead"
+    ),
     Case(R + "ChunkedEncodingError", through(by_requests, CUT_CHUNKS), OUTAGE),
     Case(
         R + "ChunkedEncodingError",
@@ -313,7 +315,10 @@ def pool_at(talk, **options):
         yield made
 
 
-def with_pool(use, talk=says(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes"), **options):
+YES = says(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes")
+
+
+def with_pool(use, talk=YES, **options):
     def fail():
         with pool_at(talk, **options) as pool:
             use(pool)
@@ -410,7 +415,9 @@ URLLIB3 = [
     ),
     Case(U + "ReadTimeoutError", through(by_urllib3, STALLED, timeout=0.03), LATE),
     Case(U + "MaxRetryError", at(refused, by_urllib3, retries=0), OUTAGE, inside=U + "NewConnectionError"),
-    Case(U + "MaxRetryError", through(by_urllib3, silent, timeout=0.03, retries=0), LATE, inside=U + "ReadTimeoutError"),
+    Case(
+        U + "MaxRetryError", through(by_urllib3, silent, timeout=0.03, retries=0), LATE, inside=U + "ReadTimeoutError"
+    ),
     Case(
         U + "MaxRetryError",
         told(by_urllib3, 503, retries=urllib3.Retry(0, status_forcelist=[503])),
@@ -526,7 +533,7 @@ async def closes_what_is_in_use():
         connector = aiohttp.TCPConnector()
         async with aiohttp.ClientSession(connector=connector) as client:
             asking = asyncio.ensure_future(client.get(f"http://127.0.0.1:{port}/?api_key={SECRET}"))
-            while not connector._acquired:
+            while not connector._acquired:  # noqa: ASYNC110 -- nobody tells
                 await asyncio.sleep(0)
             await connector.close()
             await asking
@@ -564,7 +571,9 @@ def upgrades(more=b"", *, extensions=""):
     def talk(connection):
         [key] = re.findall(rb"(?i)Sec-WebSocket-Key: (\S+)", hears(connection))
         accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()).decode()
-        head = f"HTTP/1.1 101 NOTREAL\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: {accept}\r\n"
+        head = (
+            f"HTTP/1.1 101 NOTREAL\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: {accept}\r\n"
+        )
         connection.sendall(f"{head}{extensions}\r\n".encode() + more)
         silent(connection)
 
@@ -607,8 +616,15 @@ LONG_LINE = says(b"HTTP/1.1 200 OK\r\nX-Long: " + b"NOTREAL" * 3000 + b"\r\n\r\n
 A = "aiohttp.client_exceptions."
 AIOHTTP = [
     Case(A + "ClientResponseError", told(by_aiohttp, 500), OUTAGE),
-    Case(A + "ClientResponseError", through(by_aiohttp, NO_HTTP), OUTAGE, inside="aiohttp.http_exceptions.BadStatusLine"),
-    Case(A + "ClientResponseError", through(by_aiohttp, LONG_LINE), INTERNAL, inside="aiohttp.http_exceptions.LineTooLong"),
+    Case(
+        A + "ClientResponseError", through(by_aiohttp, NO_HTTP), OUTAGE, inside="aiohttp.http_exceptions.BadStatusLine"
+    ),
+    Case(
+        A + "ClientResponseError",
+        through(by_aiohttp, LONG_LINE),
+        INTERNAL,
+        inside="aiohttp.http_exceptions.LineTooLong",
+    ),
     Case(A + "ClientConnectorError", at(refused, by_aiohttp), OUTAGE),
     Case(A + "ClientConnectorDNSError", lambda: by_aiohttp(f"http://{NO_SUCH_HOST}/?api_key={SECRET}"), by_resolver),
     Case(A + "ConnectionTimeoutError", at(unreachable, by_aiohttp, timeout={"sock_connect": 0.03}), OUTAGE),
@@ -970,4 +986,4 @@ def test_traps():
 
 
 if __name__ == "__main__":
-    print(f"{len(TRAPS)} classes of requests, urllib3 and aiohttp are not what their builtin base says")
+    print(f"{len(TRAPS)} classes of requests, urllib3 and aiohttp are not what their builtin base says")  # noqa: T201

@@ -20,7 +20,9 @@ from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error
 
 
-_API: Final = "The AWS API"
+#: As the subject of a sentence, and in one.
+_PEER: Final = "The AWS API"
+_API: Final = "the AWS API"
 
 
 def _outage(sentence: str, advice: str = LATER, family: Family = "network") -> Verdict:
@@ -108,11 +110,13 @@ def _answered(response: object) -> Verdict:
     if type(given) is str and status is None and re.fullmatch("[1-5][0-9]{2}", given):
         # What has no body, as the answer to a HEAD, has its status for a code.
         status = int(given)
+    text = error.get("Message")
+    quote = text if type(text) is str else None
     parts = [part for part in (code, f"HTTP {status}" if status else "") if part]
     said = f" ({', '.join(parts)})" if parts else ""
     if code in _LOGIN:
-        verdict = _no_login(f"{_API} did not accept the server's credentials{said}")
-        return replace(verdict, origin="upstream", upstream_status=status)
+        verdict = _no_login(f"{_PEER} did not accept the server's credentials{said}")
+        return replace(verdict, origin="upstream", upstream_status=status, quote=quote)
     if _is_hard_limit(code, status):
         return Verdict(
             code=McpErrorCode.QUOTA_EXCEEDED,
@@ -122,16 +126,18 @@ def _answered(response: object) -> Verdict:
             family="limit",
             origin="upstream",
             upstream_status=status,
+            quote=quote,
         )
     meant = next((means for fits, means in _MEANS if fits(code)), status) if code else status
     if meant is None:
-        return replace(_final(f"{_API} refused the call{said}", family="http"), origin="upstream")
-    verdict = verdict_for(meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_API)
+        return replace(_final(f"{_PEER} refused the call{said}", family="http"), origin="upstream", quote=quote)
+    verdict = verdict_for(meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_PEER)
     return replace(
         verdict,
         # The code tells more than the status that stands for it.
         message=re.sub(r" \(HTTP [^)]*\)", lambda _: said, verdict.message or "", count=1),
         upstream_status=status,
+        quote=quote,
         credentials=verdict.credentials or meant == 403,
         # What has a code was not sent by a proxy.
         proxied=verdict.proxied and not code,
@@ -252,7 +258,7 @@ _NETWORK: Final[dict[str, Rule]] = {
     "ProxyConnectionError": _proxy,
     "ReadTimeoutError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"{_API} did not answer in time, and whether the request was carried out is unknown. {LATER}",
+        message=f"{_PEER} did not answer in time, and whether the request was carried out is unknown. {LATER}",
         family="timeout",
         origin="upstream",
     ),
@@ -368,7 +374,7 @@ RULES: Final[dict[str, Rule]] = {
     "botocore.model.InvalidShapeReferenceError": _MISUSED,
     "botocore.model.NoShapeFoundError": _MISUSED,
     "botocore.model.OperationNotFoundError": _MISUSED,
-    "botocore.parsers.ResponseParserError": _outage(f"{_API} gave an answer that can't be read"),
+    "botocore.parsers.ResponseParserError": _outage(f"{_PEER} gave an answer that can't be read"),
     "botocore.utils.InvalidArnException": _NAMED,
 }
 

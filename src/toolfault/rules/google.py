@@ -21,7 +21,9 @@ from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument
 from toolfault.rules.stdlib import network_error
 
 
-_API: Final = "The Google API"
+#: As the subject of a sentence, and in one.
+_PEER: Final = "The Google API"
+_API: Final = "the Google API"
 
 #: How many details of an error are looked at, and how much of its text.
 _MAX_DETAILS: Final = 32
@@ -59,6 +61,8 @@ def _no_login(sentence: str) -> Verdict:
 _BUSY: Final = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "concurrentLimitExceeded"})
 _USED_UP: Final = frozenset({"quotaExceeded", "dailyLimitExceeded", "billingNotEnabled"})
 
+# The request stands before what the service said of it.
+_request = re.compile(r"^[A-Z]{1,16} \S{1,2000}: ").sub
 _duration = re.compile(r"([0-9]{1,10})(?:\.([0-9]{1,9}))?s").fullmatch
 
 
@@ -78,7 +82,7 @@ def _call(exc: BaseException) -> Verdict:
             # Without grpcio-status the library leaves the details in the metadata.
             told = grpc.told_by(response)
         text = (words(exc, "message") or "")[:_LOOK]
-        return grpc.verdict_for(name, text=text, **told._asdict(), peer=_API)
+        return grpc.verdict_for(name, text=text, **told._asdict(), quote=text or None, peer=_PEER)
     return _final(f"The call to {_API} failed") if status is None else _http(exc, status, None)
 
 
@@ -88,12 +92,14 @@ def _http(exc: BaseException, status: int, response: object) -> Verdict:
     headers = folded(attr(response, "headers"))
     if told.delay is not None and delay_from(headers) is None:
         headers["retry-after"] = str(told.delay)
+    said = _request("", (words(exc, "message") or "")[:_LOOK], count=1)
     verdict = http.verdict_for(
         429 if limit else status,
         headers=headers,
         url=words(response, "url"),
-        body="billing" if limit and not limit & _BUSY else words(exc, "message"),
-        peer=_API,
+        body="billing" if limit and not limit & _BUSY else said,
+        quote=said or None,
+        peer=_PEER,
     )
     if not limit:
         return verdict
@@ -132,12 +138,19 @@ def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
 
 def _of_message(detail: object) -> tuple[int | None, str]:
     if type(detail).__name__ == "RetryInfo":
-        duration = attr(detail, "retry_delay")
+        duration = attr(detail, "retry_delay") if _has(detail, "retry_delay") else None
         return grpc.whole_seconds(whole(duration, "seconds"), whole(duration, "nanos")), ""
     if type(detail).__name__ != "QuotaFailure":
         return None, ""
     violations = islice(attr(detail, "violations"), _MAX_DETAILS)
     return None, " ".join((words(each, "description") or "")[:_LOOK] for each in violations)
+
+
+def _has(message: object, field: str) -> bool:
+    try:
+        return attr(message, "HasField")(field) is True
+    except Exception:  # noqa: BLE001 -- no message of protobuf
+        return False
 
 
 def _reasons(exc: BaseException) -> set[str]:
@@ -162,7 +175,7 @@ def _gave_up(exc: BaseException) -> Verdict:
     cause = attr(exc, "cause")
     return Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"{_API} did not answer in time, although the tool tried repeatedly. {LATER}",
+        message=f"{_PEER} did not answer in time, although the tool tried repeatedly. {LATER}",
         family="timeout",
         origin="upstream",
         instead=cause if issubclass(type(cause), BaseException) and cause is not exc else None,

@@ -114,6 +114,7 @@ def verdict_for(
     delay: int | None = None,
     quota: str = "",
     again: bool = True,
+    quote: str | None = None,
     peer: str = "The upstream API",
 ) -> Verdict:
     """
@@ -125,6 +126,7 @@ def verdict_for(
         delay: Seconds that the upstream asks to wait (``RetryInfo``).
         quota: The quotas that it says are used up (``QuotaFailure``); looked at, never shown.
         again: False: it asks not to be called again.
+        quote: What of its details may be quoted to callers, if a guard's ``upstream_text`` asks for it.
         peer: Who answered, as the subject of a sentence.
     """
     name = _NAMES[status] if isinstance(status, int) and 0 <= status < len(_NAMES) else str(status).upper()
@@ -151,6 +153,7 @@ def verdict_for(
         origin="upstream",
         credentials=row.credentials,
         forwarded=row.forwarded,
+        quote=quote,
     )
 
 
@@ -315,14 +318,15 @@ def _rpc(exc: BaseException) -> Verdict:
     """
     Judge by its gRPC status: the table above.
     """
-    told = told_by(exc)
-    details = _answer(exc, "details")
+    told, details = told_by(exc), _answer(exc, "details")
+    text = details if type(details) is str else ""
     return verdict_for(
         status_name(_answer(exc, "code")) or "UNKNOWN",
-        text=details if type(details) is str else "",
+        text=text,
         delay=told.delay,
         quota=told.quota,
         again=told.again,
+        quote=text or None,
     )
 
 

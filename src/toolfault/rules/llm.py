@@ -71,7 +71,9 @@ _USED_UP: Final = frozenset(
 _no_money = re.compile(r"credit balance is too low|insufficient[ _]balance").search
 
 #: What the text of a client without a key says.
-_no_key = re.compile(r"\b(?:api_key|credentials?|access token|bearer)\b", re.IGNORECASE).search
+_no_key = re.compile(r"^Token exchange\b|\b(?:api_key|credentials?|access token|bearer)\b", re.IGNORECASE).search
+
+_token_status = re.compile(r"Token exchange failed with status ([1-5][0-9]{2})\b").match
 
 
 def _outage(sentence: str, family: Family = "network") -> Verdict:
@@ -109,7 +111,6 @@ _NO_CONNECTION: Final = _outage("No connection to the model API could be made")
 _NO_ADDRESS: Final = _final("The server's address for the model API can't be used", "network", OPERATOR)
 _NO_KEY: Final = _no_login("The server has no usable credentials for the model API")
 _CLIENT: Final = _final("The client of the model API could not do what the tool asked", "other", OPERATOR)
-_STREAM: Final = _bug("The tool read an answer of the model API a second time that can be read once")
 
 
 # ---- answers
@@ -257,14 +258,39 @@ def _of_client(cause: BaseException) -> Verdict | None:
     return None
 
 
+def _login(exc: BaseException) -> Verdict:
+    """
+    Judge what kept a client from getting its token: for now if who issues it failed, else for good.
+    """
+    status = whole(exc, "status_code") or whole(attr(exc, "response"), "status_code")
+    if status is not None and (outage := _no_token(status)) is not None:
+        return outage
+    cause = exc.__cause__
+    verdict = None if cause is None else _of_client(cause) or network_error(cause)
+    if verdict is not None and verdict.retryable:
+        return _outage("The service that gives out credentials for the model API could not be reached")
+    return _NO_KEY
+
+
+def _no_token(status: int) -> Verdict | None:
+    if status < 500 and status != 429:
+        return None
+    return _outage(f"The service that gives out credentials for the model API failed (HTTP {status})")
+
+
 def _base(exc: BaseException) -> Verdict:
     """
     Judge the class that says most things about how a client was made: without a key, for the most part.
     """
-    return _NO_KEY if _no_key(first_argument(exc)[:1024]) else _CLIENT
+    text = first_argument(exc)[:1024]
+    if (match := _token_status(text)) is not None:
+        return _no_token(int(match[1])) or _NO_KEY
+    return _NO_KEY if _no_key(text) else _CLIENT
 
 
 _BOTH: Final[dict[str, Rule]] = {
+    "_response.MissingStreamClassError": _bug("The tool asked for a stream, and did not say of what"),
+    "_response.StreamAlreadyConsumed": _bug("The tool read an answer of the model API again that can be read once"),
     "APIConnectionError": _connect,
     "APIError": _in_stream,
     "APIResponseValidationError": _final("The model API's answer is not of the form that its client knows", "data"),
@@ -279,19 +305,17 @@ RULES: Final[dict[str, Rule]] = {
     "openai.ContentFilterFinishReasonError": _final("The model API's content filter stopped the answer"),
     "openai.InvalidWebhookSignatureError": _SIGNATURE,
     "openai.LengthFinishReasonError": _final("The model's answer was cut off at the limit of its length"),
-    "openai.OAuthError": _NO_KEY,
+    "openai.OAuthError": _login,
     "openai.OpenAIError": _base,
     "openai.WebSocketConnectionClosedError": _outage("The connection to the model API broke before all was sent"),
     "openai.WebSocketQueueFullError": _outage("More is waiting to be sent to the model API than it takes", "limit"),
-    "openai._exceptions.SubjectTokenProviderError": _NO_KEY,
-    "openai._response.StreamAlreadyConsumed": _STREAM,
+    "openai._exceptions.SubjectTokenProviderError": _login,
     "anthropic.APIWebhookValidationError": _SIGNATURE,
     "anthropic.AnthropicError": _base,
-    "anthropic.CredentialsError": _NO_KEY,
+    "anthropic.CredentialsError": _login,
     "anthropic.RetryableError": _outage("The request to the model API failed"),
     "anthropic.SandboxEgressRestrictedError": _sandbox,
-    "anthropic._response.StreamAlreadyConsumed": _STREAM,
-    "anthropic.lib.credentials._workload.WorkloadIdentityError": _NO_KEY,
+    "anthropic.lib.credentials._workload.WorkloadIdentityError": _login,
 }
 
 #: Left without a rule on purpose: what the author of a tool for these clients' own runners raises, for the model.

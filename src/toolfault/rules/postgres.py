@@ -130,13 +130,15 @@ def _operational(exc: BaseException) -> Verdict:
             return verdict_for(state)
     if _no_tls(text):
         return _TLS
+    if text.startswith("connection is bad: invalid "):
+        return _CONFIGURED
     if (number := _unresolved(text)) is not None:
         return _NO_CONNECTION if int(number[1]) == socket.EAI_AGAIN else _NO_HOST
     attempt: Any = attr(exc, "pgconn")
     if attr(attempt, "needs_password") is True:
         return verdict_for("28P01")
-    # An attempt to connect leaves its remains.
-    return _CUT_OFF if attempt is None else _NO_CONNECTION
+    # An attempt to connect leaves its remains, if it came that far.
+    return _CUT_OFF if attempt is None and not text.startswith("connection is bad: ") else _NO_CONNECTION
 
 
 RULES: Final[dict[str, Rule]] = {

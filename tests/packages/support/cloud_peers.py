@@ -1,5 +1,5 @@
 """
-A gRPC server, an HTTP server and odd sockets on the loopback interface, and what a guard says of what they cause.
+A gRPC server, an HTTP server and odd sockets on the loopback interface, and what the tables say of what they cause.
 """
 
 import importlib
@@ -14,10 +14,8 @@ from pathlib import Path
 
 import grpc
 
-from toolfault import Guard
 from toolfault._codes import DEFAULTS
 from toolfault._names import qualified_name
-from toolfault.hosting import Call
 from toolfault.rules import DEFAULT
 
 
@@ -38,20 +36,12 @@ ACCOUNT = "123456789012"
 ARN = f"arn:aws:iam::{ACCOUNT}:role/NOTREAL-role"
 PLANTED = (SECRET, ACCOUNT, "NOTREAL", "127.0.0.1", "localhost", "arn:aws")
 
+#: Raises an exception as a library does, whose code is not the author's of a tool.
+VENDOR = {"__name__": "vendor.client"}
+exec("def raising(exc):\n    raise exc\n", VENDOR)
+raising = VENDOR["raising"]
+
 CERTIFICATE = Path(__file__).parents[2] / "rules" / "self_signed.pem"
-
-
-def tool():
-    """
-    Stands for the function of the tool that failed.
-    """
-
-
-def judged(exc, **options):
-    """
-    The fault that a guard makes of an exception.
-    """
-    return Guard(**options).judge(exc, Call(tool="t", function=tool))
 
 
 def facts(exc):

@@ -8,7 +8,7 @@ import os
 import socket
 import ssl
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
@@ -180,10 +180,8 @@ def peer(talk):
                 with connection:
                     if ended.is_set():
                         return
-                    try:
+                    with suppress(OSError):
                         talk(connection)
-                    except OSError:
-                        pass
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -292,7 +290,9 @@ def speaks_no_tls(connection):
 
 def proxy_says(status):
     # http.client makes an OSError of the reason; the chain of causes shows it as the standard library's.
-    return says(f"HTTP/1.1 {status} No\r\nX-Secret: {SECRET}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+    return says(
+        f"HTTP/1.1 {status} No\r\nX-Secret: {SECRET}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+    )
 
 
 def through(client, talk, scheme="http", **options):
@@ -482,7 +482,9 @@ def traps(cases):
         own = resolved(asked(rules[0][1], exc))
         bases = [rule for name, rule in rules[1:] if name.startswith("builtins.") and name != "builtins.Exception"]
         bases = bases if not rules[0][0].startswith("builtins.") else []
-        if any(resolved(asked(rule, exc)) != own for rule in bases if rule is not dict(rules).get("builtins.BaseException")):
+        if any(
+            resolved(asked(rule, exc)) != own for rule in bases if rule is not dict(rules).get("builtins.BaseException")
+        ):
             found.add(qualified_name(type(exc)))
     return sorted(found)
 

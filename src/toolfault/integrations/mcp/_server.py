@@ -126,7 +126,7 @@ class _Installed:
         answers = answering.get()
         # A tool that is being answered for calls another, with its own context or none: it gets the exception. Each
         # request brings a context of its own.
-        if answers is not None and (context is None or context is answers):
+        if answers is not None and (context is None or answers is context):
             return await self._call_tool(name, arguments, context)
         token = answering.set(_OUTSIDE if context is None else context)
         try:
@@ -233,7 +233,7 @@ class _Installed:
         if function is None:
             # An unknown name: there are as many as callers think of.
             return self._guard
-        options: GuardOptions = getattr(function, OPTIONS, {})
+        options: GuardOptions = getattr(function, OPTIONS, None) or GuardOptions()
         if "timeout" in options:
             # The function keeps its own time; here it would run out twice.
             options = {**options, "timeout": None}

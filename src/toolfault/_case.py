@@ -1,0 +1,189 @@
+"""
+One call that failed: what is known of it, what the guard's owner decided, and what was found out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeAlias
+
+from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._names import qualified_name
+from toolfault._purpose import Home
+from toolfault._redact import Redactor
+from toolfault._registry import Registry
+from toolfault._verdict import Family, Verdict
+from toolfault.errors import ToolFault
+
+
+_log = logging.getLogger("toolfault")
+
+Phase: TypeAlias = Literal["lookup", "arguments", "resolver", "body", "output"]
+"""
+How far a call had come: finding the tool, checking its arguments, filling resolved parameters, running its body,
+converting what it returned.
+"""
+
+
+class Disclosure(StrEnum):
+    """
+    How much of what failed a caller may read.
+    """
+
+    REDACTED = "redacted"
+    """Texts survive without secrets, and with paths of the server cut to what the caller knows."""
+
+    WITHHELD = "withheld"
+    """What was written for callers survives, redacted; a crash shows its class and the id that the log repeats."""
+
+    FULL = "full"
+    """Everything but registered secrets, for development."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """
+    What is known of one call.
+
+    Attributes:
+        tool:
+            The name that the caller used.
+
+        arguments:
+            The arguments as the caller sent them.
+
+        phase:
+            How far the call had come.
+
+        function:
+            The tool's function; tells which modules are its author's. None: not known.
+
+        available:
+            The names that ``tools/list`` shows, for an unknown name.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    phase: Phase = "body"
+    function: object | None = None
+    available: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """
+    What a guard's owner decided, as far as judging needs it.
+    """
+
+    declared: tuple[Registry, ...]
+    registry: Registry
+    redactor: Redactor
+    disclosure: Disclosure
+    own_credentials: bool
+    arguments_forwarded: bool
+    egress_allow: frozenset[str] | None
+    upstream_text: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """
+    A fault, and what the log says of it.
+    """
+
+    fault: ToolFault
+    leaf: BaseException
+    crash: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """
+    What was found out about one exception.
+    """
+
+    verdict: Verdict
+    leaf: BaseException
+    reason: str
+    deliberate: bool = False
+    crash: bool = False
+    text: str | None = None
+    author: ToolFault | None = None
+    violations: tuple[dict[str, Any], ...] = ()
+
+
+INTERNAL: Final = Verdict(code=McpErrorCode.INTERNAL)
+"""
+What nothing explains.
+"""
+
+#: Families whose exceptions say nothing about what was raised while they were handled.
+SILENT: Final[frozenset[Family]] = frozenset({"bug", "data", "general"})
+
+
+class Case:
+    """
+    One call and what to judge it by.
+    """
+
+    __slots__ = ("call", "home", "policy", "said")
+
+    def __init__(self, call: Call, policy: Policy, home: Home) -> None:
+        self.call = call
+        self.policy = policy
+        self.home = home
+        # What the tables said of each exception: a cause is judged, and shown in the chain.
+        self.said: dict[int, tuple[str, Verdict]] = {}
+
+    def rule(self, exc: BaseException) -> Verdict:
+        return self.named_rule(exc)[1]
+
+    def named_rule(self, exc: BaseException) -> tuple[str, Verdict]:
+        said = self.said.get(id(exc))
+        if said is None:
+            said = self.said[id(exc)] = asked(self.policy.registry, exc) or ("", INTERNAL)
+        return said
+
+
+def asked(registry: Registry, exc: BaseException) -> tuple[str, Verdict] | None:
+    """
+    Ask the rules one by one, so that one that raises only loses its own voice.
+    """
+    for name, rule in registry.rules_for(type(exc)):
+        verdict = rule if isinstance(rule, Verdict) else safely(name, rule, exc)
+        if verdict is not None:
+            return name, verdict
+    return None
+
+
+def safely(name: str, rule: Callable[[Any], Verdict | None], exc: BaseException) -> Verdict | None:
+    try:
+        return rule(exc)
+    except Exception:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
+        _log.exception("the rule for %s raised and is passed over", name)
+        return None
+
+
+def resolved(verdict: Verdict) -> tuple[McpErrorCode, McpErrorCategory, bool]:
+    code = McpErrorCode.INTERNAL if verdict.code is McpErrorCode.UNKNOWN else verdict.code
+    category, retryable = DEFAULTS[code]
+    if verdict.category not in {None, McpErrorCategory.UNKNOWN}:
+        category = verdict.category or category
+    return code, category, retryable if verdict.retryable is None else verdict.retryable
+
+
+def is_cancelled(exc: BaseException) -> bool:
+    return qualified_name(type(exc)) in {"asyncio.exceptions.CancelledError", "trio.Cancelled"}
+
+
+def is_bare_key(exc: BaseException, text: str) -> bool:
+    """
+    Tell whether a KeyError or IndexError says no more than the key: the protocol demands that raise.
+    """
+    if not isinstance(exc, KeyError | IndexError):
+        return False
+    return not text or not isinstance(exc.args[0] if exc.args else "", str) or not any(map(str.isspace, text))

@@ -1,0 +1,177 @@
+"""
+From what was found out to the fault that leaves.
+
+Rule 1: what was not written for a caller to read is composed of safe parts.
+Rule 2: every text that leaves went through the redactor.
+Rule 3: ``unknown`` is for readers; it never leaves here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from toolfault._case import SILENT, Case, Disclosure, Finding, Phase, is_bare_key, is_cancelled, resolved
+from toolfault._causes import causes_of, is_group, leaves_of
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._envelope import made
+from toolfault._names import class_name
+from toolfault._provenance import host_of, strings_in
+from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, one_line, text_of
+from toolfault._verdict import Family, Origin, Outcome, Verdict
+from toolfault.errors import ToolFault
+
+
+_UPSTREAM: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database"})
+
+#: How many causes an envelope carries.
+_MAX_CHAIN: Final = 8
+
+#: What the phase proves about whether the call happened (design: outcome speaks of the tool call).
+_OUTCOMES: Final[dict[Phase, Outcome]] = {
+    "lookup": "not_executed",
+    "arguments": "not_executed",
+    "resolver": "unknown",
+    "body": "unknown",
+    "output": "executed",
+}
+
+
+class Composer:
+    """
+    Makes the fault of one case.
+    """
+
+    __slots__ = ("_case",)
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+
+    def fault(self, exc: BaseException, finding: Finding, failure_id: str) -> ToolFault:
+        verdict = self._as_declared(finding)
+        code, category, retryable = resolved(verdict)
+        message = self._message(finding, verdict, code, failure_id)
+        envelope = made(
+            code=code,
+            message=message,
+            category=category,
+            retryable=retryable,
+            retry_after_seconds=verdict.retry_after_seconds,
+            hint=None if verdict.hint is None else self._shown(verdict.hint, HINT_BYTES),
+            cause_chain=self._chain(exc, finding, verdict, message),
+        )
+        facts: dict[str, Any] = {"id": failure_id, "origin": verdict.origin or self._origin(finding, verdict)}
+        if verdict.upstream_status is not None:
+            facts["upstream_status"] = verdict.upstream_status
+        if finding.violations:
+            facts["violations"] = list(finding.violations)
+        outcome = verdict.outcome or _OUTCOMES[self._case.call.phase]
+        if finding.author is None:
+            return ToolFault.of(envelope, outcome=outcome, facts=facts)
+        # The class and the facts are the author's; the values are safe now.
+        return ToolFault.of(envelope, outcome=outcome, facts={**finding.author.facts, **facts})
+
+    def _as_declared(self, finding: Finding) -> Verdict:
+        """
+        Apply what the guard's owner declared about credentials, arguments and egress.
+        """
+        verdict = finding.verdict
+        if verdict.credentials and self._case.policy.own_credentials:
+            return replace(verdict, code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, retryable=False)
+        if verdict.forwarded and not self._case.policy.arguments_forwarded:
+            return replace(verdict, code=McpErrorCode.INTERNAL, category=McpErrorCategory.PERMANENT, retryable=False)
+        allowed = self._case.policy.egress_allow
+        if (
+            verdict.proxied
+            and allowed is not None
+            and verdict.urls
+            and not any(host_of(url) in allowed for url in verdict.urls)
+        ):
+            return replace(verdict, code=McpErrorCode.NETWORK_BLOCKED, category=None, retryable=None)
+        return verdict
+
+    def _origin(self, finding: Finding, verdict: Verdict) -> Origin:
+        if verdict.code is McpErrorCode.MCP_SERVER_UNREACHABLE:
+            return "transport"
+        return "upstream" if verdict.family in _UPSTREAM and finding.author is None else "tool"
+
+    def _message(self, finding: Finding, verdict: Verdict, code: McpErrorCode, failure_id: str) -> str:
+        withheld = self._case.policy.disclosure is Disclosure.WITHHELD
+        if finding.author is not None:
+            message = self._shown(finding.author.envelope.message)
+        elif finding.text and (finding.deliberate or not withheld):
+            message = self._shown(finding.text)
+        elif verdict.message is not None and not (finding.crash and withheld and verdict.family in SILENT):
+            message = self._shown(verdict.message)
+        elif finding.deliberate:
+            message = ""
+        else:
+            message = self._composed(finding, withheld=withheld, failure_id=failure_id)
+        return (message or _wordless(finding.leaf, code)) + self._quoted(verdict)
+
+    def _quoted(self, verdict: Verdict) -> str:
+        """
+        Return what the upstream said, in one capped line and marked as a quotation, if the guard's owner wants it.
+        """
+        if not self._case.policy.upstream_text or not verdict.quote:
+            return ""
+        said = one_line(self._shown(verdict.quote, CAUSE_BYTES)).replace('"', "'")
+        return f' The upstream said, in its own words: "{said}"' if said else ""
+
+    def _composed(self, finding: Finding, *, withheld: bool, failure_id: str) -> str:
+        """
+        Compose the message for an exception that nobody wrote for a caller.
+        """
+        exc, kind = finding.leaf, class_name(finding.leaf)
+        bug = finding.verdict.code is McpErrorCode.TOOL_PANICKED
+        what = "The tool failed unexpectedly" if bug else "The tool failed"
+        if withheld:
+            return f"{what} ({kind}). The server's log tells more under the id {failure_id}."
+        text = self._shown(text_of(exc), MESSAGE_BYTES // 2)
+        if isinstance(exc, KeyError) and is_bare_key(exc, text_of(exc)):
+            return f"{what}: the key {text!r} is missing (KeyError)."
+        if not text:
+            return f"{what} ({kind})."
+        return f"{what}: {text if text.startswith(kind) else f'{kind}: {text}'}"
+
+    def _chain(self, exc: BaseException, finding: Finding, verdict: Verdict, message: str) -> tuple[str, ...]:
+        """
+        Return the messages of the underlying failures, oldest first, without what the message says already.
+        """
+        if finding.author is not None and finding.author.envelope.cause_chain:
+            given: Iterable[str] = finding.author.envelope.cause_chain
+        elif verdict.causes:
+            given = verdict.causes
+        elif self._case.policy.disclosure is Disclosure.WITHHELD or self._case.call.phase in {"lookup", "arguments"}:
+            return ()
+        else:
+            below = causes_of(finding.leaf)
+            if finding.leaf is not exc:
+                shown = {id(finding.leaf), *(id(link) for link in below)}
+                beside = [leaf for leaf in leaves_of(exc) if id(leaf) not in shown and not is_cancelled(leaf)]
+                below = [*below, *reversed(beside)] if is_group(exc) else below
+            given = [self._cause(link) for link in reversed(below[:_MAX_CHAIN])]
+        texts = [text for cause in list(given)[-_MAX_CHAIN:] if (text := self._shown(cause, CAUSE_BYTES))]
+        return tuple(text for text in dict.fromkeys(texts) if text.partition(": ")[2] != message)
+
+    def _cause(self, exc: BaseException) -> str:
+        if isinstance(exc, ToolFault):
+            return exc.envelope.message
+        message = self._case.rule(exc).message
+        text = text_of(exc) if message is None else message
+        kind = class_name(exc)
+        return f"{kind}: {text}" if text else kind
+
+    def _shown(self, text: str, limit: int = MESSAGE_BYTES) -> str:
+        redactor = self._case.policy.redactor
+        if self._case.policy.disclosure is Disclosure.FULL:
+            return redactor.show(text, limit)
+        return redactor.scrub(text, limit, strings_in(self._case.call.arguments))
+
+
+def _wordless(exc: BaseException, code: McpErrorCode) -> str:
+    kind = class_name(exc)
+    if code is McpErrorCode.INVALID_ARGUMENTS:
+        return f"The tool refused the arguments ({kind}) and did not say why."
+    return f"The tool failed ({kind}) and did not say why."
