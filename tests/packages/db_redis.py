@@ -24,7 +24,12 @@ class Redis:
 
     def __init__(self, url):
         parts = urlsplit(url)
-        self.parts = {"host": parts.hostname, "port": parts.port, "username": parts.username, "password": parts.password}
+        self.parts = {
+            "host": parts.hostname,
+            "port": parts.port,
+            "username": parts.username,
+            "password": parts.password,
+        }
         self.secrets = [text for text in (parts.password, parts.hostname, str(parts.port), SECRET) if text]
         self.stack = ExitStack()
         self.admin = self.client()

@@ -137,8 +137,8 @@ def _operational(exc: BaseException) -> Verdict:
     attempt: Any = attr(exc, "pgconn")
     if attr(attempt, "needs_password") is True:
         return verdict_for("28P01")
-    # An attempt to connect leaves its remains, if it came that far.
-    return _CUT_OFF if attempt is None and not text.startswith("connection is bad: ") else _NO_CONNECTION
+    # An attempt to connect leaves its remains.
+    return _CUT_OFF if attempt is None else _NO_CONNECTION
 
 
 RULES: Final[dict[str, Rule]] = {

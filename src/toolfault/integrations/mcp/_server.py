@@ -123,7 +123,7 @@ class _Installed:
         """
         Call a tool by name; every failure is answered. See ``MCPServer.call_tool``.
         """
-        answers = answering.get()
+        answers: Any = answering.get()
         # A tool that is being answered for calls another, with its own context or none: it gets the exception. Each
         # request brings a context of its own.
         if answers is not None and (context is None or answers is context):
