@@ -76,13 +76,13 @@ _NOWHERE: Final = (0, 0)
 _SEPARATOR: Final = r"""=>|:=|(?<![=!<>])=(?!=)|(?<!:):(?!//|:)|%3[Dd]|(?<=["']),(?=[ ]{0,2}b?["'])"""
 
 # Read backwards: white space, a bracket, a quote, the name, and the word before it.
-_NAME_BEFORE: Final = r"""[ \t]{0,3}\]?(?:["'`]\\?)?([\w.-]{1,96})(?:[ ]([A-Za-z]{2,20})(?![\w.-]))?"""
+_NAME_BEFORE: Final = r"""[ \t]{0,3}\]?(?:["'`]\\{0,7})?([\w.-]{1,96})(?:[ ]([A-Za-z]{2,20})(?![\w.-]))?"""
 
 
 # White space, a bracket or a constructor, and the quote.
-_OPENING: Final = r"""[ \t]{0,4}(?:(?:[\[(]{1,2}|[A-Za-z_][\w.]{0,60}\()(?=[bu]?["']))?[bu]?(\\?["'`])"""
+_OPENING: Final = r"""[ \t]{0,4}(?:(?:[\[(]{1,2}|[A-Za-z_][\w.]{0,60}\()(?=[bu]?["']))?[bu]?(\\{0,7}["'`])"""
 
-# What stands between quotes, by the opening one; where JSON is quoted in JSON, that is a backslash and a quote.
+# What stands between quotes, by the opening one; where JSON is quoted in JSON, that is backslashes and a quote.
 _QUOTED: Final = {quote: rf"[^{quote}\\\n]*+(?:\\.[^{quote}\\\n]*+)*+" for quote in "\"'`"}
 _QUOTED_TWICE: Final = r"""[^"'`\\\n]*"""
 
