@@ -8,12 +8,11 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 import asyncpg
+import db_servers
 import psycopg
 import sqlalchemy
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy.pool import NullPool
-
-import db_servers
 
 
 INTERNAL = ("internal", "permanent", False)
@@ -507,6 +506,6 @@ ON_REQUEST = {
     LOGIN: "28000 28P01",
     LATE: "25P04 57014",
     ARGUMENTS: "10608 22000 23000 40002 44000 54000 54001",
-    INTERNAL: "09000 2F000 27000 38000 39000 57P04 58000 58030 F0000 HV000 P0000 P0004 XX000 XX001 XX002 PT404",
+    INTERNAL: "01000 02000 09000 2F000 27000 38000 39000 57P04 58000 58030 F0000 HV000 P0000 P0004 XX000 XX001 XX002 PT404",
     PANICKED: "03000 0A000 0B000 0F000 0L000 0P000 0Z000 20000 21000 24000 25000 26000 2B000 2D000 3B000 3F000 42000 55P04",
 }

@@ -6,12 +6,11 @@ import threading
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
+import db_servers
 import redis
+from db_postgres import INTERNAL, LATE, LOGIN, OUTAGE, PANICKED, SECRET
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-
-import db_servers
-from db_postgres import INTERNAL, LATE, LOGIN, OUTAGE, PANICKED, SECRET
 
 
 USED_UP = ("quota_exceeded", "permanent", False)
@@ -320,7 +319,7 @@ def a_cluster_that_is_not_there(server):
 
 def no_primary(server):
     with db_servers.refused() as port:
-        sentinel = redis.sentinel.Sentinel([("127.0.0.1", port)], socket_timeout=1)
+        sentinel = redis.sentinel.Sentinel([("127.0.0.1", port)], socket_timeout=1, retry=Retry(NoBackoff(), 0))
         try:
             sentinel.discover_master(SECRET)
         finally:

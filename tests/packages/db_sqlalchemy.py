@@ -2,15 +2,14 @@
 How tools fail with SQLAlchemy itself, over SQLite where it needs a database.
 """
 
-import datetime
+import datetime as dt
 import sqlite3
 from contextlib import suppress
 
 import sqlalchemy as sa
+from db_postgres import ARGUMENTS, INTERNAL, OUTAGE, PANICKED, SECRET
 from sqlalchemy import orm
 from sqlalchemy.pool import QueuePool, StaticPool
-
-from db_postgres import ARGUMENTS, INTERNAL, OUTAGE, PANICKED, SECRET
 
 
 class Base(orm.DeclarativeBase):
@@ -22,7 +21,7 @@ class Person(Base):
 
     id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
     name: orm.Mapped[str] = orm.mapped_column(unique=True)
-    born: orm.Mapped[datetime.datetime | None]
+    born: orm.Mapped[dt.datetime | None]
     version: orm.Mapped[int] = orm.mapped_column()
     children: orm.Mapped[list["Child"]] = orm.relationship()
 

@@ -133,10 +133,3 @@ def test_grpc_names_the_peer():
     assert verdict_for("UNAVAILABLE", peer="Spanner", delay=1).message == (
         "Spanner is unavailable (UNAVAILABLE). Retry after 1 second."
     )
-
-
-def test_grpc_has_no_table_of_classes():
-    """
-    The packages that speak it have theirs.
-    """
-    assert not any(name.startswith("grpc.") for name in load()) or "toolfault.rules.grpc" not in load()

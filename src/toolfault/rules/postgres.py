@@ -143,6 +143,8 @@ def _operational(exc: BaseException) -> Verdict:
 
 RULES: Final[dict[str, Rule]] = {
     "asyncpg.exceptions.InvalidCachedStatementError": _outage("The database's schema was just changed"),
+    # What a routine raises with a state of the classes 01 and 02.
+    "asyncpg.exceptions.PostgresWarning": _asyncpg,
     "asyncpg.exceptions._base.ClientConfigurationError": _CONFIGURED,
     "asyncpg.exceptions._base.DataError": _VALUE,
     "asyncpg.exceptions._base.InterfaceError": _LIBRARY,
@@ -171,26 +173,11 @@ RULES: Final[dict[str, Rule]] = {
 
 IGNORED: Final = frozenset(
     {
+        # A Python warning, which is shown and not raised.
+        "asyncpg.exceptions._base.InterfaceWarning",
         # Ends a transaction, and never leaves its block.
         "psycopg.Rollback",
         # The DB-API wants it; psycopg never raises it.
         "psycopg.Warning",
-        # Python warnings, which are shown and not raised.
-        "asyncpg.exceptions._base.InterfaceWarning",
-        *(
-            f"asyncpg.exceptions.{name}"
-            for name in (
-                "DeprecatedFeature",
-                "DynamicResultSetsReturned",
-                "ImplicitZeroBitPadding",
-                "NoAdditionalDynamicResultSetsReturned",
-                "NoData",
-                "NullValueEliminatedInSetFunction",
-                "PostgresWarning",
-                "PrivilegeNotGranted",
-                "PrivilegeNotRevoked",
-                "StringDataRightTruncation",
-            )
-        ),
     }
 )
