@@ -659,3 +659,15 @@ def test_what_an_upstream_said_is_quoted_only_on_demand():
         assert never not in said
     assert len(quoted.message.encode()) < 1000
     assert judged(answered, 404, "", guard=Guard(upstream_text=True)).envelope.message == silent.message
+
+
+def test_what_a_library_said_to_itself_is_not_in_the_chain():
+    library = elsewhere("somelib", "def refused():\n    raise ValueError('part of a url: pa/ss')\n")
+
+    def wraps():
+        try:
+            library()
+        except ValueError as exc:
+            raise ToolFault("internal", "outer") from exc
+
+    assert judged(wraps).envelope.cause_chain == ("ValueError",)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, ErrorData, InputRequiredResult, TextContent
 
-from toolfault import _parse
+from toolfault import _claims
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, McpExecuteError
 from toolfault._names import META_KEY
@@ -280,7 +280,7 @@ def test_a_draft_failure(members, code, category, retryable):
     ],
 )
 def test_a_moment_becomes_a_delay(monkeypatch, moment, seconds):
-    monkeypatch.setattr(_parse.time, "time", lambda: 1000.0)
+    monkeypatch.setattr(_claims.time, "time", lambda: 1000.0)
 
     fault = parse(result("x", _meta={TOOL_FAILURE_KEY: FAILURE | {"retryNotBefore": moment}}))
 

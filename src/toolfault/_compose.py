@@ -18,6 +18,7 @@ from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import made
 from toolfault._names import class_name
 from toolfault._provenance import host_of, strings_in
+from toolfault._purpose import raised_by
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, one_line, text_of
 from toolfault._verdict import Family, Origin, Outcome, Verdict
 from toolfault.errors import ToolFault
@@ -158,8 +159,11 @@ class Composer:
     def _cause(self, exc: BaseException) -> str:
         if isinstance(exc, ToolFault):
             return exc.envelope.message
-        message = self._case.rule(exc).message
-        text = text_of(exc) if message is None else message
+        text = self._case.rule(exc).message
+        if text is None:
+            # A builtin that a library met on its way quotes whatever it was about: a part of a URL, a body's bytes.
+            inside = type(exc).__module__ == "builtins" and raised_by(exc, self._case.home) is False
+            text = "" if inside else text_of(exc)
         kind = class_name(exc)
         return f"{kind}: {text}" if text else kind
 

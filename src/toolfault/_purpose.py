@@ -208,6 +208,17 @@ def raised_at(exc: BaseException) -> tuple[str, str, int] | None:
         return None
 
 
+def raised_by(exc: BaseException, home: Home) -> bool | None:
+    """
+    Tell whether an exception began in the author's own code, on purpose or by accident; None: it was never raised.
+    """
+    try:
+        tb = _innermost(_traceback(exc))
+        return None if tb is None else home.owns(tb.tb_frame.f_globals)
+    except Exception:  # noqa: BLE001 -- as everywhere here
+        return False
+
+
 def names_environment(exc: BaseException) -> bool:
     """
     Tell whether the text of a deliberate exception names an environment variable, by the author's word.

@@ -49,6 +49,7 @@ class Postgres:
     """
 
     def __init__(self, dsn):
+        self.dsn = dsn
         self.parts = conninfo_to_dict(dsn)
         self.secrets = [self.parts["password"], self.parts["host"], self.parts["port"], SECRET]
         self.admin = psycopg.connect(dsn, autocommit=True)
@@ -456,6 +457,19 @@ async def nothing(server, connection):
     pass
 
 
+def a_routine_that_raises_a_warning(server):
+    async def run():
+        connection = await asyncpg.connect(server.dsn)
+        try:
+            await connection.execute(f"do $$ begin raise exception '{SECRET}' using errcode = '01000'; end $$")
+        finally:
+            connection.terminate()
+            await asyncio.sleep(0)
+
+    # contextlib can't pass it on: it allows no attribute to be set.
+    asyncio.run(run())
+
+
 def a_dsn_that_is_none(server):
     asyncio.run(asyncpg.connect(f"http://{SECRET}"))
 
@@ -494,6 +508,7 @@ ASYNCPG = [
         "exceptions._base.TargetServerAttributeNotMatched",
         OUTAGE,
     ),
+    (a_routine_that_raises_a_warning, "exceptions.PostgresWarning", INTERNAL),
     (a_dsn_that_is_none, "exceptions._base.ClientConfigurationError", INTERNAL),
     (a_server_that_speaks_something_else, "exceptions._base.InterfaceError", PANICKED),
 ]
@@ -506,6 +521,6 @@ ON_REQUEST = {
     LOGIN: "28000 28P01",
     LATE: "25P04 57014",
     ARGUMENTS: "10608 22000 23000 40002 44000 54000 54001",
-    INTERNAL: "01000 02000 09000 2F000 27000 38000 39000 57P04 58000 58030 F0000 HV000 P0000 P0004 XX000 XX001 XX002 PT404",
+    INTERNAL: "09000 2F000 27000 38000 39000 57P04 58000 58030 F0000 HV000 P0000 P0004 XX000 XX001 XX002 PT404",
     PANICKED: "03000 0A000 0B000 0F000 0L000 0P000 0Z000 20000 21000 24000 25000 26000 2B000 2D000 3B000 3F000 42000 55P04",
 }

@@ -319,7 +319,7 @@ def a_cluster_that_is_not_there(server):
 
 def no_primary(server):
     with db_servers.refused() as port:
-        sentinel = redis.sentinel.Sentinel([("127.0.0.1", port)], socket_timeout=1, retry=Retry(NoBackoff(), 0))
+        sentinel = redis.sentinel.Sentinel([("127.0.0.1", port)], sentinel_kwargs={"retry": Retry(NoBackoff(), 0)})
         try:
             sentinel.discover_master(SECRET)
         finally:

@@ -1,0 +1,289 @@
+"""
+Weaker forms of a failure: an envelope with members missing, SEP-3313's object, and other people's.
+
+Rule 1: a member counts alone; what makes no sense is as if it were not there.
+Rule 2: a word of the contract decides, then a word of another vocabulary, then a status, then the text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from toolfault._backoff import claimed_seconds
+from toolfault._codes import McpErrorCategory, McpErrorCode, fold_category, fold_code
+from toolfault._envelope import McpExecuteError
+from toolfault._foreign import meaning_of
+from toolfault._json import is_array, is_mapping
+from toolfault._prose import careful
+from toolfault._received import ID_BYTES, MAX_CAUSES, envelope_of, first_shown, http_status, shown
+from toolfault._text import WINDOW
+from toolfault._verdict import Outcome, Verdict
+from toolfault._wire import as_flag, as_mapping, json_in
+from toolfault.errors import FoundIn, ToolFault
+
+
+#: How deep objects may stand in one another's ``error``.
+_MAX_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """
+    What the caller knows of its call.
+    """
+
+    tool: str | None = None
+    arguments: Mapping[str, Any] | None = None
+
+    def prose(self, text: str, rpc_code: int | None = None) -> Verdict | None:
+        """
+        Return what a text shows, as `careful` does.
+        """
+        return careful(text[:WINDOW], tool=self.tool, arguments=self.arguments, rpc_code=rpc_code)
+
+
+def layers(body: Any) -> Iterator[Mapping[Any, Any]]:
+    """
+    Go through an object and what wrappers put into it: ``{"error": {...}}``, and the SDKs' ``{"result": ...}``.
+    """
+    if not is_mapping(body):
+        return
+    yield body
+    for name in ("error", "result"):
+        inner: Any = body.get(name)
+        if isinstance(inner, str):
+            inner = json_in(inner)
+        if is_mapping(inner):
+            yield inner
+
+
+# ---- claims
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """
+    What an object claims about a failure; None where it claims nothing that makes sense.
+    """
+
+    word: str | None
+    own: bool
+    status: int | None
+    message: str | None
+    category: McpErrorCategory | None
+    retryable: bool | None
+    delay: int | None
+    hint: str | None
+    causes: tuple[Any, ...]
+
+    def verdict(self, reader: Reader) -> Verdict:
+        """
+        Return what it claims that went wrong.
+        """
+        if self.own:
+            return Verdict(code=fold_code(self.word or ""))
+        if self.word is not None and (meant := meaning_of(self.word)) is not None:
+            return meant
+        if self.status is not None:
+            return of_status(self.status)
+        if self.message and (meant := reader.prose(self.message)) is not None:
+            return meant
+        return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
+
+    def fault(
+        self,
+        found_in: FoundIn,
+        reader: Reader,
+        *,
+        texts: Iterable[str] = (),
+        received: Any = None,
+        outcome: Outcome | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> ToolFault:
+        """
+        Return the fault that it comes to.
+
+        Args:
+            found_in: Where the object stood.
+            reader: What the caller knows of its call.
+            texts: Texts beside the object, for one without a message.
+            received: The object as it came.
+            outcome: From our place in ``_meta``.
+            facts: Likewise.
+        """
+        verdict = self.verdict(reader)
+        said = self.message or first_shown(text for text in texts if json_in(text) is None)
+        if not said and self.word:
+            said = f"The tool failed with the code {shown(self.word, ID_BYTES)}."
+        said = said or verdict.message or ""
+        facts = dict(facts or {})
+        if self.status is not None:
+            facts.setdefault("upstream_status", self.status)
+        envelope = envelope_of(
+            verdict.code,
+            said,
+            category=verdict.category if self.category is None else self.category,
+            retryable=verdict.retryable if self.retryable is None else self.retryable,
+            retry_after_seconds=verdict.retry_after_seconds if self.delay is None else self.delay,
+            hint=self.hint,
+            causes=self.causes,
+        )
+        return ToolFault.of(envelope, found_in=found_in, received=received, outcome=outcome, facts=facts)
+
+
+_CODE_NAMES: Final = ("code", "error_code", "errorCode", "error_type", "errorType", "type", "kind", "reason", "name")
+_STATUS_NAMES: Final = ("status", "status_code", "statusCode", "http_status", "httpStatus", "code", "error_code")
+#: Under the first a text is what went wrong; under the second it may be anything, unless something else tells.
+_MESSAGE_NAMES: Final = ("message", "error", "error_message", "errorMessage", "detail", "error_description")
+_OTHER_MESSAGE_NAMES: Final = ("details", "description", "title")
+_RETRYABLE_NAMES: Final = ("retryable", "is_retryable", "isRetryable")
+_SECONDS_NAMES: Final = ("retry_after_seconds", "retryAfterSeconds", "retry_after", "retryAfter", "Retry-After")
+_MILLISECONDS_NAMES: Final = ("retry_after_ms", "retryAfterMs")
+_HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance")
+
+
+def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
+    """
+    Return what an object claims about a failure. None: nothing that tells more than its text would.
+    """
+    nested: Any = obj.get("error")
+    if is_mapping(nested) and depth:
+        # The inner object says what happened; the outer may add a delay or a status.
+        inner = claim_of(nested, depth - 1)
+        outer = claim_of({name: value for name, value in obj.items() if name != "error"})
+        if inner is None or outer is None:
+            return inner or outer
+        return replace(
+            inner,
+            status=outer.status if inner.status is None else inner.status,
+            retryable=outer.retryable if inner.retryable is None else inner.retryable,
+            delay=outer.delay if inner.delay is None else inner.delay,
+            hint=outer.hint if inner.hint is None else inner.hint,
+        )
+    category, retryable, delay = _category(obj.get("category")), _flag(obj), _delay(obj)
+    word = _word(obj, own_shape=category is not None and retryable is not None)
+    own = word is not None and (_is_known(word) or (category is not None and retryable is not None))
+    if category is McpErrorCategory.UNKNOWN and not own:
+        # A word of another vocabulary says nothing here.
+        category = None
+    causes: Any = obj.get("cause_chain")
+    claim = Claim(
+        word=word,
+        own=own,
+        status=next((status for name in _STATUS_NAMES if (status := http_status(obj.get(name))) is not None), None),
+        message=_first_text(obj, _MESSAGE_NAMES),
+        category=category,
+        retryable=retryable,
+        delay=delay,
+        hint=_first_text(obj, _HINT_NAMES),
+        causes=tuple(causes[-MAX_CAUSES:]) if is_array(causes) else (),
+    )
+    if not (claim.word or claim.message or claim.status is not None or delay is not None or retryable is not None):
+        return None
+    return claim if claim.message else replace(claim, message=_first_text(obj, _OTHER_MESSAGE_NAMES))
+
+
+def _is_known(word: str) -> bool:
+    return fold_code(word) is not McpErrorCode.UNKNOWN or word == McpErrorCode.UNKNOWN
+
+
+def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
+    """
+    Return the word by which an object names its failure: one that means something here, else the first.
+    """
+    code: Any = obj.get("code")
+    if isinstance(code, str) and code and (own_shape or _is_known(code)):
+        return code[:WINDOW]
+    words = [word[:WINDOW] for name in _CODE_NAMES if isinstance(word := obj.get(name), str) and word]
+    # Only these two are a name for a failure and nothing else.
+    return next((word for word in words if meaning_of(word)), None) or next(
+        (
+            word[:WINDOW]
+            for name in ("code", "error_code", "errorCode")
+            if isinstance(word := obj.get(name), str) and word
+        ),
+        None,
+    )
+
+
+def _category(value: Any) -> McpErrorCategory | None:
+    return fold_category(value) if isinstance(value, str) else None
+
+
+def _flag(obj: Mapping[Any, Any]) -> bool | None:
+    return next((flag for name in _RETRYABLE_NAMES if (flag := as_flag(obj.get(name))) is not None), None)
+
+
+def _delay(obj: Mapping[Any, Any]) -> int | None:
+    for names, per_second in ((_SECONDS_NAMES, 1), (_MILLISECONDS_NAMES, 1000)):
+        for name in names:
+            if (seconds := claimed_seconds(obj.get(name), per_second=per_second)) is not None:
+                return seconds
+    return None
+
+
+def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:
+    for name in names:
+        value: Any = obj.get(name)
+        if isinstance(value, str) and value and not value.isspace():
+            return value
+    return None
+
+
+def of_status(status: int) -> Verdict:
+    """
+    Return what an HTTP status means of which a tool tells.
+    """
+    from toolfault.rules.http import verdict_for  # noqa: PLC0415 -- a table that few answers need
+
+    return verdict_for(status)
+
+
+# ---- SEP-3313
+
+#: The classes of SEP-3313, and the category that each means here.
+_CLASSES: Final = {
+    "capability": McpErrorCategory.PERMANENT,
+    "reliability": McpErrorCategory.TRANSIENT,
+    "governance": McpErrorCategory.AUTH,
+}
+
+
+def tool_failure(body: Any, texts: Iterable[str]) -> tuple[McpExecuteError, str] | None:
+    """
+    Return the envelope and the correlation id of a SEP-3313 object. None: it lacks its class or its code.
+    """
+    failure = as_mapping(body)
+    word, kind = failure.get("code"), failure.get("class")
+    category = _CLASSES.get(kind) if isinstance(kind, str) else None
+    if category is None or not isinstance(word, str):
+        return None
+    meant = meaning_of(word)
+    code = McpErrorCode.UNKNOWN if meant is None else meant.code
+    if code is McpErrorCode.INVALID_ARGUMENTS and kind == "capability":
+        category = McpErrorCategory.VALIDATION
+    elif code is McpErrorCode.NETWORK_BLOCKED:
+        category = McpErrorCategory.PERMANENT
+    said = first_shown(text for text in texts if json_in(text) is None)
+    envelope = envelope_of(
+        code,
+        said or f"The tool failed with the code {shown(word, ID_BYTES)}.",
+        category=category,
+        # The draft allows it for this class alone.
+        retryable=kind == "reliability" and as_flag(failure.get("retryable")) is True,
+        retry_after_seconds=_seconds_until(failure.get("retryNotBefore")),
+        hint=failure.get("agentGuidance"),
+    )
+    return envelope, shown(failure.get("correlationId"), ID_BYTES)
+
+
+def _seconds_until(moment: Any) -> int | None:
+    """
+    Return the seconds from now until a moment in Unix milliseconds, rounded up; 0 if it is past.
+    """
+    if isinstance(moment, bool) or not isinstance(moment, int | float):
+        return None
+    return claimed_seconds(max(0, moment - time.time() * 1000), per_second=1000) if moment == moment else None  # noqa: PLR0124 -- NaN

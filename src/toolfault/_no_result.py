@@ -1,0 +1,268 @@
+"""
+What it means that a call brought no result: a JSON-RPC error, or an exception on this side.
+
+Rule 1: an envelope in it decides; then, of an error, its words count for more than most numbers.
+Rule 2: on this side the hop is the one to the MCP server: what a rule says of an upstream is said of that server.
+Rule 3: the text of a bug in the client's own code is no report of a tool.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from toolfault._causes import causes_of, leaves_of
+from toolfault._claims import Reader, claim_of, layers, of_status, tool_failure
+from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._names import META_KEY, qualified_name
+from toolfault._prose import peel
+from toolfault._received import SILENT, envelope_of, facts_of, full_envelope, http_status, of_verdict
+from toolfault._text import WINDOW, pattern, text_of
+from toolfault._verdict import Verdict
+from toolfault._wire import TOOL_FAILURE_KEY, as_mapping, json_in, member
+from toolfault.errors import FoundIn, ToolFault
+from toolfault.rules import DEFAULT
+
+
+_log = logging.getLogger("toolfault")
+
+
+# ---- JSON-RPC errors
+
+
+_UNREACHABLE: Final = Verdict(code=McpErrorCode.MCP_SERVER_UNREACHABLE)
+_SESSION_GONE: Final = Verdict(
+    code=McpErrorCode.MCP_SERVER_UNREACHABLE,
+    # In the same session it will not work either.
+    retryable=False,
+    hint="Open a new session and try again there.",
+)
+_TIMED_OUT: Final = Verdict(code=McpErrorCode.TOOL_TIMEOUT)
+
+_UNKNOWN_TOOL: Final = (
+    r"(?is)\b(?:unknown|unrecogni[sz]ed|no such) tool\b"
+    r"|\b(?:tool|method)\b.{0,200}?\b(?:not found|does not exist|doesn't exist|not registered)\b"
+)
+_TIME_WORDS: Final = r"(?i)\btim(?:ed?|ing) ?out\b|\btimeout\b|\bdeadline exceeded\b"
+_SESSION_WORDS: Final = r"(?i)\bsession\b"
+_CLOSED_WORDS: Final = (
+    r"(?i)\bconnection (?:was )?(?:closed|lost|reset|refused|terminated|aborted)\b"
+    r"|\b(?:server|transport) (?:closed|disconnected)\b"
+)
+
+
+def is_rpc_error(obj: object) -> bool:
+    """
+    Tell whether something is a JSON-RPC error, whatever class it is of.
+    """
+    code = member(obj, "code")
+    return isinstance(code, int) and not isinstance(code, bool) and isinstance(member(obj, "message"), str)
+
+
+def of_rpc(error: object, reader: Reader) -> ToolFault:
+    """
+    Return the failure that a JSON-RPC error is.
+    """
+    found_in: FoundIn = "jsonrpc_error"
+    code: int = member(error, "code")
+    message: str = member(error, "message")[:WINDOW]
+    data: Any = member(error, "data")
+    received = {"code": code, "message": member(error, "message")}
+    if data is not None:
+        received["data"] = data
+    inside = as_mapping(data)
+    ours = as_mapping(inside.get(META_KEY))
+    outcome, facts = facts_of(ours)
+    for candidate in (ours.get("error"), ours, data):
+        if (full := full_envelope(candidate, lambda: (message,))) is not None:
+            return ToolFault.of(full, found_in=found_in, received=candidate, outcome=outcome, facts=facts)
+    if (failure := tool_failure(inside.get(TOOL_FAILURE_KEY), (message,))) is not None:
+        return ToolFault.of(
+            failure[0], found_in=found_in, received=received, facts={"id": failure[1]} if failure[1] else None
+        )
+    verdict = _of_rpc_code(code, message, reader)
+    if verdict.outcome is not None:
+        outcome = verdict.outcome
+    claim = claim_of(inside) if inside else None
+    if claim is not None and claim.word is not None and (claim.own or verdict.code is McpErrorCode.UNKNOWN):
+        return replace(claim, message=message or claim.message).fault(
+            found_in, reader, received=received, outcome=outcome, facts=facts
+        )
+    envelope = of_verdict(verdict, message)
+    if claim is not None and claim.delay is not None:
+        envelope = envelope.with_retry_after_seconds(claim.delay)
+    if claim is not None and claim.retryable is not None:
+        envelope = envelope.with_retryable(claim.retryable)
+    return ToolFault.of(envelope, found_in=found_in, received=received, outcome=outcome, facts=facts)
+
+
+def _of_rpc_code(code: int, message: str, reader: Reader) -> Verdict:
+    """
+    Return what a JSON-RPC error in answer to a tool call means; the words count for more than most numbers.
+    """
+    if code in {-32602, -32601} and pattern(_UNKNOWN_TOOL).search(message):
+        return Verdict(code=McpErrorCode.TOOL_NOT_FOUND)
+    if code == -32602:
+        return Verdict(code=McpErrorCode.INVALID_ARGUMENTS)
+    # The band has no agreed meanings: -32001 is a timeout of two SDKs, and an unknown session of others.
+    if code in {408, -32001} and pattern(_TIME_WORDS).search(message):
+        return _TIMED_OUT
+    if code in {-32000, -32001} and pattern(_SESSION_WORDS).search(message):
+        return _SESSION_GONE
+    if code == -32000 and pattern(_CLOSED_WORDS).search(message):
+        return _UNREACHABLE
+    if code == -32023:
+        # SEP-3304, a draft: the server's own limiter, asked before the tool.
+        return Verdict(code=McpErrorCode.QUOTA_EXCEEDED, outcome="not_executed")
+    if (verdict := reader.prose(message, code)) is not None:
+        return verdict
+    if code == -32601:
+        return Verdict(code=McpErrorCode.TOOL_NOT_FOUND)
+    if (status := http_status(code)) is not None:
+        return of_status(status)
+    return Verdict(code=McpErrorCode.INTERNAL if -32700 <= code <= -32600 else McpErrorCode.UNKNOWN)
+
+
+# ---- exceptions
+
+
+#: Raised before anything was sent: the call did not happen. Pools are asked before a connection is.
+_NOTHING_SENT: Final = frozenset(
+    {
+        "builtins.ConnectionRefusedError",
+        "socket.gaierror",
+        "anyio.ConnectionFailed",
+        "anyio._core._exceptions.ConnectionFailed",
+        "aiohttp.client_exceptions.ClientConnectorError",
+        *(
+            f"{package}.{name}"
+            for package in ("httpx", "httpx2")
+            for name in ("ConnectError", "ConnectTimeout", "PoolTimeout")
+        ),
+        *(
+            f"{package}.{name}"
+            for package in ("httpcore", "httpcore2")
+            for name in ("ConnectError", "ConnectTimeout", "PoolTimeout")
+        ),
+    }
+)
+
+#: The stream under a session ended.
+_STREAM_ENDED: Final = frozenset({"BrokenResourceError", "ClosedResourceError", "EndOfStream", "IncompleteReadError"})
+
+#: What a failure of the client's own transport is about; other classes say nothing of the call.
+_OF_TRANSPORT: Final = frozenset({"auth", "http", "limit", "network", "timeout"})
+
+#: Classes that hosts raise with a tool's own text; of others the text is about the client.
+_MAY_REPORT: Final = frozenset({"general", "other"})
+
+#: The SDK's words for a success that breaks the tool's own schema; what follows reads like a refused argument.
+_BROKEN_SCHEMA: Final = "Invalid structured content"
+
+_NO_FAILURE: Final = frozenset({"concurrent.futures._base.CancelledError"})
+
+
+def of_exception(exc: BaseException, reader: Reader) -> ToolFault | None:
+    """
+    Return the failure that an exception on this side tells of. None: it is a cancellation or a signal.
+    """
+    if isinstance(exc, ToolFault):
+        return exc
+    leaves = [leaf for leaf in leaves_of(exc) if _is_failure(leaf)]
+    if not leaves:
+        return None
+    alone = not isinstance(exc, BaseExceptionGroup)
+    for leaf in leaves:
+        # What was being handled when the client's own code broke is another matter.
+        for link in (leaf,) if _is_bug(leaf) else (leaf, *causes_of(leaf)):
+            if (fault := _telling(link, reader, alone=alone and link is exc)) is not None:
+                return fault
+    text = text_of(leaves[0])
+    return ToolFault.of(envelope_of(McpErrorCode.INTERNAL, text), found_in="exception")
+
+
+def _is_failure(exc: BaseException) -> bool:
+    # A cancellation or a signal is no Exception, but for one.
+    return isinstance(exc, Exception) and qualified_name(type(exc)) not in _NO_FAILURE
+
+
+def _telling(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault | None:
+    """
+    Return the failure that one exception tells of. None: it says nothing of what happened to the call.
+    """
+    if isinstance(exc, ToolFault):
+        return exc
+    error = member(exc, "error")
+    if error is not None and is_rpc_error(error):
+        return of_rpc(error, reader)
+    names = [qualified_name(base) for base in type(exc).__mro__]
+    text = text_of(exc)
+    rule = _rule_on(exc)
+    verdict = _of_transport(names, rule)
+    if verdict is not None:
+        envelope = of_verdict(verdict, verdict.message or text or _unsaid(verdict))
+        sent = not (alone and any(name in _NOTHING_SENT for name in names))
+        facts = {"upstream_status": verdict.upstream_status} if verdict.upstream_status else None
+        return ToolFault.of(envelope, found_in="exception", outcome=None if sent else "not_executed", facts=facts)
+    body = json_in(peel(text))
+    for candidate in layers(body):
+        if (full := full_envelope(candidate)) is not None:
+            return ToolFault.of(full, found_in="exception", received=candidate)
+    if (claim := claim_of(as_mapping(body))) is not None:
+        return claim.fault("exception", reader, received=body)
+    reports = rule is None or rule.family in _MAY_REPORT
+    if not text or not reports or _is_bug(exc) or text.startswith(_BROKEN_SCHEMA):
+        return None
+    said = reader.prose(text)
+    return None if said is None else ToolFault.of(of_verdict(said, text), found_in="exception")
+
+
+def _rule_on(exc: BaseException) -> Verdict | None:
+    try:
+        found = DEFAULT.verdict_on(exc)
+    except Exception:  # noqa: BLE001 -- a rule looks at a stranger's object; it is logged with its traceback
+        _log.exception("a rule raised; the exception is judged without it")
+        return None
+    return None if found is None else found[1]
+
+
+def _of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict | None:
+    """
+    Return what an exception of the client's own transport means: on this side the hop is the one to the MCP server.
+    """
+    if any(name.rpartition(".")[2] in _STREAM_ENDED for name in names):
+        return _UNREACHABLE
+    if rule is None or rule.family not in _OF_TRANSPORT:
+        return None
+    category, retryable = DEFAULTS[rule.code]
+    # What the rule leaves to its code's defaults must not become another code's.
+    verdict = replace(
+        rule,
+        category=category if rule.category is None else rule.category,
+        retryable=retryable if rule.retryable is None else rule.retryable,
+    )
+    status = verdict.upstream_status
+    if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
+        return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, message=None)
+    if status in {502, 503, 504}:
+        return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, category=McpErrorCategory.TRANSIENT)
+    if status == 404:
+        # The endpoint is gone, or in older revisions the session.
+        return replace(_SESSION_GONE, upstream_status=status, message=verdict.message)
+    return verdict
+
+
+def _unsaid(verdict: Verdict) -> str:
+    return {
+        McpErrorCode.TOOL_TIMEOUT: "The call timed out.",
+        McpErrorCode.MCP_SERVER_UNREACHABLE: "The MCP server cannot be reached.",
+    }.get(verdict.code, SILENT)
+
+
+def _is_bug(exc: BaseException) -> bool:
+    """
+    Tell whether an exception is of a class that code meets by mistake; its text is no report of a tool.
+    """
+    return isinstance(exc, ArithmeticError | AssertionError | AttributeError | LookupError | NameError | TypeError)
