@@ -16,13 +16,10 @@ from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._verdict import Family, Rule, Verdict
 from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
-from toolfault.rules.http import verdict_for
+from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import RULES as STDLIB
 from toolfault.rules.urllib3 import inside, proxy_failed, unparsed, verdict_inside
 
-
-#: How much of an answer's body is looked at, in bytes, if it was read.
-_BODY: Final = 4096
 
 #: The longest URL that is compared with arguments.
 _MAX_URL: Final = 4096
@@ -89,15 +86,8 @@ def _status(exc: BaseException) -> Verdict:
     if status is None:
         return _final("The upstream API gave an answer without a status", "http")
     # The property would read an answer that may be without end.
-    content = attr(response, "_content")
-    return verdict_for(
-        status,
-        headers=attr(response, "headers"),
-        url=_url(exc),
-        body=bytes.__getitem__(content, slice(_BODY)).decode("utf-8", "replace")
-        if issubclass(type(content), bytes)
-        else None,
-    )
+    body = beginning_of(attr(response, "_content"))
+    return verdict_for(status, headers=attr(response, "headers"), url=_url(exc), body=body, quote=body)
 
 
 def _connect(exc: BaseException) -> Verdict:
