@@ -10,7 +10,7 @@ from functools import cache
 from re import _constants, _parser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
@@ -717,6 +717,7 @@ def test_no_text_fits_a_row_without_one_of_its_clues(row):
 
 
 @pytest.mark.parametrize("row", ROWS)
+@settings(deadline=None)  # the first text compiles
 @given(data=st.data())
 def test_what_fits_a_row_is_asked_about_it(row, data):
     """
@@ -748,6 +749,7 @@ HINTS = sorted(
 )
 
 
+@settings(deadline=None)  # as above
 @given(st.lists(st.sampled_from(HINTS), max_size=12), st.sampled_from([" ", "", "_", ": ", "-", "\n", " (", "."]))
 def test_the_clues_change_no_verdict(words, between):
     """

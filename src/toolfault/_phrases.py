@@ -296,8 +296,8 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         _DOWN,
         (
             "econn|ehost|enet|epipe|eai_again|enotfound|errno|name resolution|getaddrinfo|max retries|net::err_|"
-            "fetch|dial |hang up|no route|unreachable|no such host|not known|nodename|gone away|remote end|"
-            "server disconnected|connect|broken pipe|reach|resolv|closed|network|offline|no internet|eof|"
+            "fetch|dial |hang up|no route|no such host|not known|nodename|gone away|"
+            "connect|broken pipe|reach|resolv|closed|network|offline|no internet|eof|"
             "aggregateerror|proxyerror|request|could not access|unavailable|temporary failure|gateway|exhausted|"
             "overloaded|recovery mode|server is|database system|dataset|clusterdown|masterdown|handshake"
         ),
@@ -371,7 +371,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         (
             "permission|denied|must be |auth|noperm|wrongpass|forbidden|permitted|allowed|insufficient|privilege|"
             "right|access|read-only|read only|readonly|protected mode|login|credential|logged in|missing_scope|"
-            "revoked|inactive|allowlist|allow-list|whitelist|disabled by|key|token|password"
+            "inactive|allowlist|allow-list|whitelist|disabled by|key|token|password"
         ),
         (
             r"\bpermission[_ ]denied|\baccess[_ ]?(?:is |was )?denied|command denied to",
@@ -461,7 +461,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     (
         ARGUMENT,
         (
-            "found|exist|no such|valid|must|domain error|overflow|require|cannot |could not |unable to |"
+            "found|exist|valid|must|domain error|overflow|require|cannot |could not |unable to |"
             "failed to parse|supported|allowed|permitted|not match|unknown|unrecogni|malformed|missing|out of |too |"
             "please |expected|not something|illegal|incorrect|exceeds|can only|ambiguous|empty|nothing to|no |has no|"
             "either |at least|at most|not a "

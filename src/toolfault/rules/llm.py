@@ -17,15 +17,12 @@ from toolfault._delays import delay_from, folded
 from toolfault._names import qualified_name
 from toolfault._verdict import Family, Rule, Verdict
 from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, seconds, whole, words
-from toolfault.rules.http import verdict_for
+from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.httpx import RULES as HTTPX
 from toolfault.rules.stdlib import network_error
 
 
 _PEER: Final = "The model API"
-
-#: How much of an answer's body is looked at, in bytes, if it was read.
-_BODY: Final = 4096
 
 #: The longest kind of a failure that is looked up.
 _MAX_KIND: Final = 64
@@ -126,7 +123,9 @@ def _status(exc: BaseException) -> Verdict:
     if kinds & _USED_UP or (status in {400, 402, 429} and _no_money(prose)):
         return replace(_used_up(f"HTTP {status}"), upstream_status=status)
     # The vendor's prose about a rate limit tells how to pay for a higher one, which is no sign of missing money.
-    verdict = verdict_for(status, headers=headers, url=_url(exc), body=" ".join(kinds) or prose, peer=_PEER)
+    said = " ".join(kinds) or prose
+    quote = beginning_of(attr(response, "content"))
+    verdict = verdict_for(status, headers=headers, url=_url(exc), body=said, quote=quote, peer=_PEER)
     return _as_servers(_as_told(verdict, status, headers))
 
 
@@ -165,10 +164,7 @@ def _kind(exc: BaseException) -> Verdict | None:
 
 def _prose(response: object) -> str:
     # One that was not read, and may be a stream without end, has no content yet.
-    content = attr(response, "content")
-    if not issubclass(type(content), bytes):
-        return ""
-    return bytes.__getitem__(content, slice(_BODY)).decode("utf-8", "replace").lower()
+    return (beginning_of(attr(response, "content")) or "").lower()
 
 
 def _used_up(why: str) -> Verdict:

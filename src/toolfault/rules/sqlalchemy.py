@@ -41,7 +41,7 @@ _REFUSED: Final = Verdict(
     forwarded=True,
 )
 _LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
-_STATEMENT: Final = _misused("The tool made a statement, or gave it values, in a way that does not fit")
+_STATEMENT: Final = _misused("The tool's statement and the values that it gave do not fit together")
 _FAILED: Final = _final("The database failed")
 _LOST: Final = _outage(
     "The connection to the database was lost, and whether the statement was carried out is unknown", "network"
