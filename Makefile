@@ -5,12 +5,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-packages check bench format clean
+.SECONDARY:
+.PHONY: help demo test check bench format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
 	@echo "make test    run the tests"
-	@echo "make test-packages  run the tests of the tables for other packages, in an environment of their own"
+	@echo "make test-packages  the tables against the packages that they speak of, in an environment of their own"
+	@echo "make test-mcp1      the same for mcp 1.x"
 	@echo "make check   ruff, mypy, pyright"
 	@echo "make bench   speed, as ratios measured side by side"
 	@echo "make format  let ruff rewrite the code"
@@ -27,11 +29,11 @@ $(VENV)/.%.stamp: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable . --group $*
 	@touch $@
 
-$(VENV)-packages/.packages.stamp: pyproject.toml
-	@echo "==> making an environment in $(VENV)-packages with the packages that the tables speak of (once, about two minutes)"
-	@$(PYTHON) -m venv $(VENV)-packages
-	@$(VENV)-packages/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	@$(VENV)-packages/bin/python -m pip install --quiet --editable . --group packages
+$(VENV)-%/.stamp: pyproject.toml
+	@echo "==> making an environment in $(VENV)-$* with what 'make test-$*' needs (once, a minute or two)"
+	@$(PYTHON) -m venv $(VENV)-$*
+	@$(VENV)-$*/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(VENV)-$*/bin/python -m pip install --quiet --editable . --group $*
 	@touch $@
 
 demo: $(VENV)/.demo.stamp
@@ -41,9 +43,9 @@ test: $(VENV)/.test.stamp
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-test-packages: $(VENV)-packages/.packages.stamp
-	@echo "==> running the tests of the tables for other packages, against those packages"
-	@$(VENV)-packages/bin/python -m pytest -q tests/packages $(ARGS)
+test-%: $(VENV)-%/.stamp
+	@echo "==> running the tests of tests/$* in an environment of their own"
+	@$(VENV)-$*/bin/python -m pytest -q tests/$* $(ARGS)
 
 check: $(VENV)/.check.stamp
 	@echo "==> ruff check"
@@ -63,4 +65,4 @@ format: $(VENV)/.check.stamp
 	@$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) $(VENV)-packages
+	rm -rf $(VENV) $(VENV)-*

@@ -159,7 +159,6 @@ RULES: Final[dict[str, Rule]] = {
         "The tool uses a URI template that is not valid", code=McpErrorCode.TOOL_PANICKED
     ),
     "fastmcp.exceptions.FastMCPError": _GENERAL,
-    "fastmcp.exceptions.AuthenticationError": _DENIED,
     "fastmcp.exceptions.AuthorizationError": _DENIED,
     "fastmcp.exceptions.ClientError": _BROKEN,
     "fastmcp.exceptions.DisabledError": _BROKEN,
