@@ -205,6 +205,24 @@ SITUATIONS = [
         "cancelled",
     ),
     (
+        "ValueError over a refused statement",
+        over,
+        (ValueError, "no such table", author.bad_query),
+        "invalid_arguments",
+        "validation",
+        False,
+        "no such table",
+    ),
+    (
+        "RuntimeError over a refused statement",
+        over,
+        (RuntimeError, "cannot report", author.bad_query),
+        "internal",
+        "permanent",
+        False,
+        "cannot report",
+    ),
+    (
         "a third-party class on purpose",
         raises,
         (BrokenExecutor("all workers are gone"),),
@@ -603,7 +621,9 @@ def elsewhere(module, source="def refused():\n    raise PermissionError(13, 'Per
     return space["refused"]
 
 
-@pytest.mark.parametrize(("module", "code"), [("socket", "network_blocked"), ("httpx", "network_blocked"), ("somelib", "internal")])
+@pytest.mark.parametrize(
+    ("module", "code"), [("socket", "network_blocked"), ("httpx", "network_blocked"), ("somelib", "internal")]
+)
 @pytest.mark.parametrize("above", [None, "asyncio", "anyio._backends._asyncio"])
 def test_a_refusal_without_a_file_is_told_by_what_it_came_through(module, code, above):
     refused = elsewhere(module)
@@ -645,14 +665,14 @@ def answered(status, body):
 
 
 def test_what_an_upstream_said_is_quoted_only_on_demand():
-    body = "No such\n<b>shelf</b> \"9\"; password=hunter2 \u202e " + "x" * 100_000
+    body = 'No such\n<b>shelf</b> "9"; password=hunter2 \u202e ' + "x" * 100_000
     silent = judged(answered, 404, body).envelope
     quoted = judged(answered, 404, body, guard=Guard(upstream_text=True)).envelope
 
     assert "shelf" not in silent.message
     assert quoted.message.startswith(silent.message)
     said = quoted.message.removeprefix(silent.message)
-    assert said.startswith(' The upstream said, in its own words: "No such shelf \'9\'')
+    assert said.startswith(" The upstream said, in its own words: \"No such shelf '9'")
     assert said.endswith('"')
     assert said.count('"') == 2
     for never in ("<", "hunter2", "\n", "\u202e"):

@@ -214,12 +214,12 @@ class Finder(Case):
         text = text_of(exc)
         found = self._find_handled(handled, depth)
         reason = f"over {class_name(handled)}: {found.reason}"
-        if found.deliberate or found.verdict.family not in SILENT | {"other"}:
+        crashed = found.verdict.code is McpErrorCode.TOOL_PANICKED
+        if found.deliberate or (not crashed and found.verdict.family not in SILENT | {"other"}):
             return Finding(verdict=_telling(found), leaf=exc, reason=reason, deliberate=True, text=text)
-        conversion = (
-            isinstance(handled, ValueError | LookupError | TypeError | ArithmeticError)
-            or found.verdict.family == "data"
-        )
+        # A statement that a database refuses, or a row that is not there, is to a query what these are to a value.
+        unfit = found.verdict.family == "data" or (crashed and found.verdict.family == "database")
+        conversion = unfit or isinstance(handled, _CONVERSIONS)
         if conversion and isinstance(exc, ValueError):
             return Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
         inner = text_of(handled)

@@ -104,3 +104,11 @@ def bad_shape():
 
 def calls(function):
     function()
+
+
+def bad_query():
+    import contextlib
+    import sqlite3
+
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.execute("SELECT * FROM nowhere")
