@@ -43,7 +43,9 @@ def test_a_door_is_a_sorted_list_of_what_it_has(door):
     module = importlib.import_module(door)
 
     # Constants, classes, functions; each by name.
-    assert sorted(module.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == list(module.__all__)
+    assert sorted(module.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == list(
+        module.__all__
+    )
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 

@@ -8,7 +8,6 @@ import types
 import pytest
 
 from toolfault._codes import McpErrorCode
-from toolfault.rules import load
 from toolfault.rules.grpc import STATUS, verdict_for
 
 

@@ -19,6 +19,7 @@ from toolfault.rules._parts import LATER, NO_USE, OPERATOR, seconds
 
 __all__ = ["STATUS", "Row", "beginning_of", "row_for", "verdict_for"]
 
+
 class Row(NamedTuple):
     """
     What one status means.
