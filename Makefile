@@ -58,7 +58,7 @@ check: $(VENV)/.check.stamp
 	@$(BIN)/pyright
 
 bench: $(VENV)/.test.stamp
-	@$(BIN)/python bench/run.py $(ARGS)
+	@$(BIN)/python tests/bench/run.py $(ARGS)
 
 format: $(VENV)/.check.stamp
 	@$(BIN)/ruff check --fix-only --quiet

@@ -4,7 +4,7 @@ What toolfault costs, as ratios measured side by side in one run.
 Each line times two things in turn, batch by batch, and prints the median of the ratios. Beside it stands the spread
 between two *identical* runs, measured the same way: a ratio within it is noise. Nothing here asserts; machines differ.
 
-``python bench/run.py [--quick] [--million]``
+``python tests/bench/run.py [--quick] [--million]``
 """
 
 from __future__ import annotations
