@@ -44,3 +44,37 @@ def test_json_blocks_parse(block):
 def test_links_to_files_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_first_page_of_the_readme_does_what_it_says():
+    """
+    Its server and its client, in one session; and the wire between them as it is shown.
+    """
+    import anyio
+    from mcp import Client
+
+    page = (HERE / "README.md").read_text()
+    lines = page.splitlines()
+    assert lines.index("`pip install toolfault`") < 40
+    server, client = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[:2]
+    before, after = (
+        json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[:2]
+    )
+    space = {"__name__": "readme"}
+    exec(server + client, space)
+
+    async def run(made):
+        async with Client(made) as session:
+            return await space["ask"](session, "Oslo"), await session.call_tool("forecast", {"city": "Oslo"})
+
+    said, result = anyio.run(run, space["mcp"])
+    assert said == "come back in 3600 seconds"
+    wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert after["structuredContent"] == wire["structuredContent"]
+    assert after["content"] == wire["content"][:1]
+
+    space = {"__name__": "readme"}
+    exec(server.replace('install(MCPServer("weather"))', 'MCPServer("weather")') + client, space)
+    _, result = anyio.run(run, space["mcp"])
+    wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert (before["isError"], before["content"]) == (wire["isError"], wire["content"])
