@@ -1,20 +1,41 @@
 """
 The MCP Python SDK: servers, single functions, and client sessions.
 
-`install` guards a whole server, `guarded` one function, `retrying` wraps a client session.
+`install` guards a whole server, `guarded` one function, `retrying` wraps a client session. `GuardedMCPServer` is an
+`MCPServer` that is born with a guard.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
 
-try:
+from toolfault.integrations.mcp._install import install
+
+
+if TYPE_CHECKING:
     from toolfault.integrations.mcp._function import guarded
-    from toolfault.integrations.mcp._server import GuardedMCPServer, install
+    from toolfault.integrations.mcp._server import GuardedMCPServer
     from toolfault.integrations.mcp._session import retrying
-except ImportError as exc:
-    if not (exc.name or "").startswith("mcp"):
-        raise
-    raise ImportError("toolfault.integrations.mcp needs mcp 2.3 or newer: pip install 'mcp>=2.3,<3'") from exc
-
 
 __all__ = ["GuardedMCPServer", "guarded", "install", "retrying"]
+
+#: What is imported at its first use, since it needs a part of the SDK that not every major has.
+_ROOMS = {"GuardedMCPServer": "_server", "guarded": "_function", "retrying": "_session"}
+
+
+def __getattr__(name: str) -> Any:
+    room = _ROOMS.get(name)
+    if room is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 -- beside its only use
+
+    try:
+        found = getattr(import_module(f"{__name__}.{room}"), name)
+    except ImportError as exc:
+        if not (exc.name or "").startswith("mcp"):
+            raise
+        raise ImportError(
+            f"toolfault.integrations.mcp.{name} needs mcp 2.3 or newer: pip install 'mcp>=2.3,<3'"
+        ) from exc
+    globals()[name] = found
+    return found

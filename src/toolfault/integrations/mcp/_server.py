@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from typing import Any, Final, TypeGuard, TypeVar, cast
+from typing import Any, Final
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
@@ -19,11 +19,10 @@ from mcp.types import CallToolResult, InputRequiredResult, Tool
 
 from toolfault.hosting import Call, Guard, GuardOptions, Phase, last_resort, widen_schema
 from toolfault.integrations.mcp._function import OPTIONS, answering, is_async
+from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
 from toolfault.integrations.mcp._returned import adopted, made_safe, protocol_error_made_safe
 
-
-S = TypeVar("S")
 
 _log = logging.getLogger("toolfault")
 
@@ -41,34 +40,11 @@ _SDK: Final = "mcp.server.mcpserver"
 _OUTSIDE: Final = object()
 
 
-def install(server: S, guard: Guard | None = None) -> S:
+def guard_server(server: MCPServer[Any], guard: Guard) -> None:
     """
-    Put a guard around every tool of a server: those it has, and those that come later.
-
-    Unknown names, refused arguments, resolvers, bodies and output conversion are all answered with an envelope.
-    ``server.call_tool`` inside a tool still raises.
-
-    Args:
-        server: An `MCPServer` of mcp 2.3.
-        guard: None: a `Guard` with defaults.
-
-    Returns:
-        The same server.
-
-    Raises:
-        TypeError: A kind of server that can't be guarded.
-        ValueError: The server is guarded already.
+    Guard a server; see `install`.
     """
-    if not _is_mcpserver(server):
-        raise TypeError(f"install takes an MCPServer of mcp 2.3, not {type(server).__module__}.{type(server).__name__}")
-    if isinstance(getattr(server, "__toolfault__", None), _Installed):
-        raise ValueError(f"the server {server.name!r} is guarded already; one guard answers for all its tools")
-    _Installed(server, guard or Guard())
-    return cast("S", server)
-
-
-def _is_mcpserver(server: object) -> TypeGuard[MCPServer[Any]]:
-    return isinstance(server, MCPServer)
+    _Installed(server, guard)
 
 
 class GuardedMCPServer(MCPServer[Any]):
@@ -108,7 +84,7 @@ class _Installed:
             "list_tools": self.list_tools,
             "add_tool": self.add_tool,
             "remove_tool": self.remove_tool,
-            "__toolfault__": self,
+            MARK: self,
         }
         for name, value in replaced.items():
             setattr(server, name, value)
