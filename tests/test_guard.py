@@ -320,6 +320,10 @@ def test_a_cycle_ends():
         ({"arguments_forwarded": False}, 401, "permission_denied", "auth"),
         ({"egress_allow": ["other.example.com"]}, 403, "network_blocked", "permanent"),
         ({"egress_allow": ["api.example.com"]}, 403, "permission_denied", "auth"),
+        ({"egress_allow": ["https://API.example.com/v1"]}, 403, "permission_denied", "auth"),
+        ({"egress_allow": ["*.example.com"]}, 403, "permission_denied", "auth"),
+        ({"egress_allow": ["api.example.com:443"]}, 403, "permission_denied", "auth"),
+        ({"egress_allow": ["*.other.com"]}, 403, "network_blocked", "permanent"),
     ],
 )
 def test_declarations_change_only_what_they_say(options, status, code, category):
@@ -387,6 +391,15 @@ def test_the_server_half_never_says_unknown():
         ({"secrets": "s3cr3t"}, "is a list"),
         ({"secrets": ["abc"]}, "secret"),
         ({"also": "acme"}, "is a list"),
+        ({"also": ["acme-lib"]}, "that is imported"),
+        ({"also": [None]}, "that is imported"),
+        ({"arguments_forwarded": "no"}, "True or False"),
+        ({"upstream_text": "yes"}, "True or False"),
+        ({"egress_allow": [1]}, "lists hosts"),
+        ({"egress_allow": "api.example.com"}, "is a list"),
+        ({"registry": None}, "must be a Registry"),
+        ({"on_failure": print}, "is a list"),
+        ({"secrets": None}, "is a list"),
         ({"on_failure": [3]}, "plain functions"),
         ({"redactor": 3}, "function"),
     ],
@@ -418,7 +431,9 @@ def test_hooks_get_the_fault_the_exception_and_the_call(caplog):
     fault = judged(author.on_purpose, guard=guard)
 
     assert fault.code == "invalid_arguments"
-    assert [(mine is fault, type(exc), call.tool) for mine, exc, call in told] == [(True, ValueError, "tool")]
+    assert [(repr(mine), mine.facts, type(exc), call.tool) for mine, exc, call in told] == [
+        (repr(fault), fault.facts, ValueError, "tool")
+    ]
     assert "hook trouble" in caplog.text
 
 
@@ -431,7 +446,8 @@ def test_the_log_repeats_the_id_and_the_reason(caplog):
     assert (first.levelname, first.exc_info) == ("INFO", None)
     assert anticipated.facts["id"] in first.getMessage()
     assert "\n" not in first.getMessage()
-    assert (second.levelname, second.exc_info[0]) == ("ERROR", ValueError)
+    assert (second.levelname, second.exc_info) == ("ERROR", None)
+    assert "Traceback (most recent call last)" in second.getMessage()
     assert crash.facts["id"] in second.getMessage()
 
 
@@ -445,7 +461,7 @@ def test_a_traceback_is_logged_once_per_class_place_and_minute(caplog):
         judged(author.convert, guard=guard)
     judged(author.missing_key, guard=guard)
 
-    assert [record.exc_info is not None for record in caplog.records] == [True, False, False, True, False, True]
+    assert ["Traceback" in record.getMessage() for record in caplog.records] == [True, False, False, True, False, True]
     assert len({record.getMessage() for record in caplog.records}) == 6
 
 
@@ -691,3 +707,109 @@ def test_what_a_library_said_to_itself_is_not_in_the_chain():
             raise ToolFault("internal", "outer") from exc
 
     assert judged(wraps).envelope.cause_chain == ("ValueError",)
+
+
+def blames_the_caller(message):
+    return "Check the arguments" in message or "Other rights" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [({"credentials": "server"}, 401), ({"arguments_forwarded": False}, 404), ({"egress_allow": ["other.com"]}, 403)],
+)
+def test_a_declaration_changes_the_words_with_the_code(options, status):
+    plain, declared = judged(http, status).envelope, judged(http, status, guard=Guard(**options)).envelope
+
+    assert not blames_the_caller(declared.message)
+    assert str(status) in declared.message
+    assert declared.message != plain.message
+
+
+def leaks_a_url():
+    http(404)
+
+
+def leaks_a_command():
+    author.runs_a_command()
+
+
+@pytest.mark.parametrize(("leak", "kind"), [(leaks_a_url, httpx.HTTPError), (leaks_a_command, Exception)])
+def test_a_rule_that_is_a_code_alone_shows_the_table_s_words(leak, kind):
+    envelope = judged(leak, guard=Guard(expect={kind: "internal"})).envelope
+
+    assert envelope.code == "internal"
+    for never in ("example.com", "hunter2", "--password"):
+        assert never not in envelope.message
+
+
+def test_a_key_that_is_declared_stands_in_a_sentence():
+    envelope = judged(author.missing_key, guard=Guard(expect={KeyError: "invalid_arguments"})).envelope
+
+    assert (envelope.code, envelope.message) == ("invalid_arguments", "The key 'city' is missing (KeyError).")
+
+
+@pytest.mark.parametrize("kind", [ToolError, RuntimeError, Exception, author.AuthorError])
+@pytest.mark.parametrize("text", ["Failed: {e}", "Failed: {e!r}", "{e}", "{e} (while loading)"])
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("leak", [leaks_a_url, leaks_a_command])
+def test_a_catch_all_that_quotes_what_leaks_quotes_the_table(kind, text, hidden, leak):
+    envelope = judged(lambda: over(kind, text, leak, hidden=hidden)).envelope
+
+    for never in ("example.com", "hunter2", "--password"):
+        assert never not in str(envelope), envelope
+    assert envelope.message.startswith(text.partition("{")[0])
+
+
+def test_a_rule_for_value_errors_is_not_asked_about_arguments():
+    from pydantic import BaseModel
+
+    class Pin(BaseModel):
+        n: int
+
+    guard = Guard(expect={ValueError: "permission_denied"})
+    for phase, code in (("arguments", "invalid_arguments"), ("output", "internal")):
+        fault = judged(Pin.model_validate, {"n": "my-secret-pin"}, guard=guard, phase=phase)
+        assert fault.code == code
+        assert "my-secret-pin" not in str(fault.envelope)
+
+
+def test_an_author_s_facts_are_safe_and_keep_to_their_own_names():
+    fault = ToolFault("internal", "m")
+    fault.facts.update(
+        {
+            "v": 9,
+            "error": {"code": "quota_exceeded"},
+            "id": "mine",
+            "note": "Authorization: Bearer abcdef1234567890",
+            "n": 3,
+        }
+    )
+    guard = Guard()
+    judged_fault = judged(raises, fault, guard=guard)
+    facts = guard.to_result(judged_fault)["_meta"]["io.github.toolfault/error"]
+
+    assert facts["v"] == 1
+    assert "error" not in facts
+    assert facts["id"] == judged_fault.facts["id"] != "mine"
+    assert facts["n"] == 3
+    assert "abcdef1234567890" not in str(facts)
+
+
+def test_a_hook_changes_nothing():
+    def meddles(fault, exc, call):
+        fault.facts["id"] = "mine"
+        fault.outcome = "executed"
+
+    fault = judged(author.on_purpose, guard=Guard(on_failure=[meddles]))
+    assert fault.facts["id"] != "mine"
+    assert fault.outcome == "unknown"
+
+
+def test_the_cancellation_below_a_timeout_is_no_cause():
+    import anyio
+
+    async def late():
+        with anyio.fail_after(0.001):
+            await anyio.sleep(30)
+
+    assert judged(anyio.run, late).envelope.cause_chain == ()

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
-    {"_codes", "_json", "_names", "_text", "_version"},
+    {"_codes", "_json", "_names", "_options", "_text", "_version"},
     {"_secret_words", "_paths", "_peel", "_exact", "_provenance"},
     {"_envelope", "_delays", "_causes", "_verdict", "_known_secrets", "_secrets", "_tokens"},
     {"errors", "_backoff", "_redact", "_phrases", "_foreign"},

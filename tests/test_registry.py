@@ -87,6 +87,11 @@ def test_every_way_to_say_what_a_class_means(meaning):
         ({int: "internal"}, "no exception class"),
         ({"not a name": "internal"}, "qualified name"),
         ({Base: "internal", NAME: "internal"}, "given twice"),
+        ({"builtins.ValueErorr": "internal"}, "did you mean builtins.ValueError"),
+        ({Base: "unknown"}, "say 'internal'"),
+        ({Base: lambda: 1}, "of the exception alone"),
+        ({ToolFault: "internal"}, "speaks for itself"),
+        ({KeyboardInterrupt: "internal"}, "passes unanswered"),
     ],
 )
 def test_a_wrong_rule_is_an_error_at_registration(expect, cure):
@@ -139,3 +144,33 @@ def test_classes_made_at_run_time_can_go():
     gc.collect()
 
     assert gone() is None
+
+
+def test_a_name_by_the_import_path_is_the_class_that_it_leads_to():
+    import json
+
+    registry = Registry().with_rules({"json.JSONDecodeError": "quota_exceeded"})
+    try:
+        json.loads("no")
+    except ValueError as exc:
+        assert registry.verdict_on(exc)[1].code == "quota_exceeded"
+
+
+def test_a_coroutine_function_is_no_rule():
+    async def rule(exc):
+        return "internal"
+
+    with pytest.raises(InvalidRule, match="plain function"):
+        Registry().with_rules({Base: rule})
+
+
+def test_an_import_path_is_followed_once_its_module_is_loaded(monkeypatch):
+    import sys
+    import types
+
+    registry = Registry({NAME: A}).with_rules({"acme_shop.Busy": "quota_exceeded"})
+    acme = types.ModuleType("acme_shop")
+    acme.Busy = Base
+    monkeypatch.setitem(sys.modules, "acme_shop", acme)
+
+    assert registry.verdict_on(Base())[1].code == "quota_exceeded"

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
+from toolfault._causes import handled_by
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._names import qualified_name
+from toolfault._names import class_name, qualified_name
+from toolfault._provenance import Hosts
 from toolfault._purpose import Home
 from toolfault._redact import Redactor
 from toolfault._registry import Registry
+from toolfault._text import safe_repr, text_of
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 
@@ -84,7 +87,7 @@ class Policy:
     disclosure: Disclosure
     own_credentials: bool
     arguments_forwarded: bool
-    egress_allow: frozenset[str] | None
+    egress_allow: Hosts | None
     upstream_text: bool
 
 
@@ -147,6 +150,42 @@ class Case:
         if said is None:
             said = self.said[id(exc)] = asked(self.policy.registry, exc) or ("", INTERNAL)
         return said
+
+    def authored(self, exc: BaseException) -> str:
+        """
+        Return what an author wrote, with quotations of exceptions whose texts leak replaced by what the tables say.
+        """
+        text, link = text_of(exc), exc
+        for _ in range(_MAX_QUOTED):
+            handled = handled_by(link)
+            if handled is None or not text:
+                break
+            link = handled
+            said = None if isinstance(link, ToolFault) else self.rule(link).message
+            if said is None:
+                continue
+            for quoted in (text_of(link), safe_repr(link)):
+                if len(quoted) >= _SHORTEST_QUOTE and (at := text.find(quoted[:_LONGEST_QUOTE])) >= 0:
+                    # What is too long to be compared whole is quoted to the end.
+                    after = text[at + len(quoted) :] if len(quoted) <= _LONGEST_QUOTE else ""
+                    text = text[:at] + said + after
+        return text
+
+
+def as_sentence(exc: BaseException) -> str:
+    """
+    Return an exception's own text as something that stands alone: a KeyError's is a key.
+    """
+    text = text_of(exc)
+    if not is_bare_key(exc, text):
+        return text
+    return f"The key {text!r} is missing ({class_name(exc)})." if isinstance(exc, KeyError) and text else text
+
+
+#: How many exceptions below one are looked for as quotations in its text, and how long these are.
+_MAX_QUOTED: Final = 8
+_SHORTEST_QUOTE: Final = 4
+_LONGEST_QUOTE: Final = 400
 
 
 def asked(registry: Registry, exc: BaseException) -> tuple[str, Verdict] | None:

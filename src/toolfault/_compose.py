@@ -8,7 +8,7 @@ Rule 3: ``unknown`` is for readers; it never leaves here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,15 +16,24 @@ from toolfault._case import SILENT, Case, Disclosure, Finding, Phase, is_bare_ke
 from toolfault._causes import causes_of, is_group, leaves_of
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import made
+from toolfault._json import is_array, is_mapping
 from toolfault._names import class_name
-from toolfault._provenance import host_of, strings_in
+from toolfault._provenance import strings_in
 from toolfault._purpose import raised_by
-from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, one_line, text_of
+from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, one_line, safe_str, text_of
 from toolfault._verdict import Family, Origin, Outcome, Verdict
+from toolfault._wire import json_safe
 from toolfault.errors import ToolFault
 
 
 _UPSTREAM: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database"})
+
+#: Names beside the envelope that only toolfault fills.
+_OURS: Final = frozenset({"v", "id", "origin", "outcome", "upstream_status", "violations", "error"})
+
+#: How much of an author's own facts travels.
+_MAX_FACTS: Final = 32
+_MAX_FACT_DEPTH: Final = 4
 
 #: How many causes an envelope carries.
 _MAX_CHAIN: Final = 8
@@ -70,8 +79,25 @@ class Composer:
         outcome = verdict.outcome or _OUTCOMES[self._case.call.phase]
         if finding.author is None:
             return ToolFault.of(envelope, outcome=outcome, facts=facts)
-        # The class and the facts are the author's; the values are safe now.
-        return ToolFault.of(envelope, outcome=outcome, facts={**finding.author.facts, **facts})
+        return ToolFault.of(envelope, outcome=outcome, facts={**self._safe(finding.author.facts), **facts})
+
+    def _safe(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        Return an author's own facts: none under a name that is ours, every text as safe as the message.
+        """
+        own = {key: value for key, value in facts.items() if key not in _OURS}
+        safe: dict[str, Any] = self._safe_value(own, _MAX_FACT_DEPTH)
+        return safe
+
+    def _safe_value(self, value: Any, depth: int) -> Any:
+        if is_mapping(value) and depth:
+            pairs = list(value.items())[:_MAX_FACTS]
+            return {self._shown(safe_str(key), HINT_BYTES): self._safe_value(item, depth - 1) for key, item in pairs}
+        if is_array(value) and depth:
+            return [self._safe_value(item, depth - 1) for item in value[:_MAX_FACTS]]
+        if value is None or isinstance(value, bool | int | float):
+            return json_safe(value)
+        return self._shown(safe_str(value), HINT_BYTES)
 
     def _as_declared(self, finding: Finding) -> Verdict:
         """
@@ -79,17 +105,17 @@ class Composer:
         """
         verdict = finding.verdict
         if verdict.credentials and self._case.policy.own_credentials:
-            return replace(verdict, code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, retryable=False)
+            return _servers(
+                verdict, McpErrorCategory.AUTH, "The credentials are the server's; its operator has to look."
+            )
         if verdict.forwarded and not self._case.policy.arguments_forwarded:
-            return replace(verdict, code=McpErrorCode.INTERNAL, category=McpErrorCategory.PERMANENT, retryable=False)
+            return _servers(verdict, McpErrorCategory.PERMANENT, "The values are the server's, not the caller's.")
         allowed = self._case.policy.egress_allow
-        if (
-            verdict.proxied
-            and allowed is not None
-            and verdict.urls
-            and not any(host_of(url) in allowed for url in verdict.urls)
-        ):
-            return replace(verdict, code=McpErrorCode.NETWORK_BLOCKED, category=None, retryable=None)
+        if verdict.proxied and allowed is not None and verdict.urls and not any(map(allowed.admits, verdict.urls)):
+            message = (
+                f"A proxy does not let the server talk to this host{_status_in(verdict)}. Its operator can allow it."
+            )
+            return replace(verdict, code=McpErrorCode.NETWORK_BLOCKED, category=None, retryable=None, message=message)
         return verdict
 
     def _origin(self, finding: Finding, verdict: Verdict) -> Origin:
@@ -109,7 +135,10 @@ class Composer:
             message = ""
         else:
             message = self._composed(finding, withheld=withheld, failure_id=failure_id)
-        return (message or _wordless(finding.leaf, code)) + self._quoted(verdict)
+        message = message or _wordless(finding.leaf, code)
+        if quoted := self._quoted(verdict):
+            return f"{message if message[-1] in '.!?' else f'{message}.'} {quoted}"
+        return message
 
     def _quoted(self, verdict: Verdict) -> str:
         """
@@ -118,7 +147,7 @@ class Composer:
         if not self._case.policy.upstream_text or not verdict.quote:
             return ""
         said = one_line(self._shown(verdict.quote, CAUSE_BYTES)).replace('"', "'")
-        return f' The upstream said, in its own words: "{said}"' if said else ""
+        return f'The upstream said, in its own words: "{said}"' if said else ""
 
     def _composed(self, finding: Finding, *, withheld: bool, failure_id: str) -> str:
         """
@@ -147,7 +176,8 @@ class Composer:
         elif self._case.policy.disclosure is Disclosure.WITHHELD or self._case.call.phase in {"lookup", "arguments"}:
             return ()
         else:
-            below = causes_of(finding.leaf)
+            # A timeout scope raises over the cancellation that it caused.
+            below = [link for link in causes_of(finding.leaf) if not is_cancelled(link)]
             if finding.leaf is not exc:
                 shown = {id(finding.leaf), *(id(link) for link in below)}
                 beside = [leaf for leaf in leaves_of(exc) if id(leaf) not in shown and not is_cancelled(leaf)]
@@ -163,7 +193,7 @@ class Composer:
         if text is None:
             # A builtin that a library met on its way quotes whatever it was about: a part of a URL, a body's bytes.
             inside = type(exc).__module__ == "builtins" and raised_by(exc, self._case.home) is False
-            text = "" if inside else text_of(exc)
+            text = "" if inside else self._case.authored(exc)
         kind = class_name(exc)
         return f"{kind}: {text}" if text else kind
 
@@ -172,6 +202,23 @@ class Composer:
         if self._case.policy.disclosure is Disclosure.FULL:
             return redactor.show(text, limit)
         return redactor.scrub(text, limit, strings_in(self._case.call.arguments))
+
+
+def _servers(verdict: Verdict, category: McpErrorCategory, why: str) -> Verdict:
+    """
+    Return a verdict that no longer blames the caller, with words that don't either.
+    """
+    what = None if verdict.message is None else f"{_first_sentence(verdict.message)} {why}"
+    return replace(verdict, code=McpErrorCode.INTERNAL, category=category, retryable=False, message=what)
+
+
+def _first_sentence(message: str) -> str:
+    first, stop, _ = message.partition(". ")
+    return f"{first}." if stop else message
+
+
+def _status_in(verdict: Verdict) -> str:
+    return "" if verdict.upstream_status is None else f" (HTTP {verdict.upstream_status})"
 
 
 def _wordless(exc: BaseException, code: McpErrorCode) -> str:

@@ -164,13 +164,21 @@ class McpExecuteError(BaseModel):
     def with_hint(self, hint: str) -> McpExecuteError:
         """
         Return a copy with this hint.
+
+        Raises:
+            ValueError: Not a text.
         """
+        _must_be_text("hint", hint)
         return self.model_copy(update={"hint": hint})
 
     def with_cause(self, cause: str) -> McpExecuteError:
         """
         Return a copy whose chain ends with one more cause, the newest.
+
+        Raises:
+            ValueError: Not a text.
         """
+        _must_be_text("cause", cause)
         return self.model_copy(update={"cause_chain": (*self.cause_chain, cause)})
 
     def to_wire(self) -> dict[str, Any]:
@@ -271,6 +279,11 @@ def made(
     _set(envelope, "__pydantic_extra__", None)
     _set(envelope, "__pydantic_private__", None)
     return envelope
+
+
+def _must_be_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"a {name} is a text, not {value!r}")
 
 
 _set = object.__setattr__

@@ -13,13 +13,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from toolfault._case import INTERNAL, SILENT, Case, Finding, asked, is_bare_key, is_cancelled, resolved, safely
+from toolfault._case import (
+    INTERNAL,
+    SILENT,
+    Case,
+    Finding,
+    as_sentence,
+    asked,
+    is_bare_key,
+    is_cancelled,
+    resolved,
+    safely,
+)
 from toolfault._causes import handled_by, is_group, leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._names import class_name, qualified_name
 from toolfault._prose import careful
 from toolfault._provenance import components, names_path, names_url, strings_in
-from toolfault._purpose import Home, Purpose, from_environ, names_environment, purpose_of, through
+from toolfault._purpose import Home, Purpose, from_environ, names_environment, purpose_of, raised_by, through
 from toolfault._text import safe_str, text_of
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
@@ -113,11 +124,12 @@ class Finder(Case):
         """
         if isinstance(exc, ToolFault):
             return Finding(verdict=_of_author(exc), leaf=exc, reason="ToolFault", deliberate=True, author=exc)
-        if (declared := self._declared(exc)) is not None:
-            return declared
+        # Before any rule: a rule for ValueError is not meant for pydantic's error about an argument.
         if self.call.phase in {"arguments", "output"} and (found := self._validation(exc)) is not None:
             return found
         purpose = purpose_of(exc, self.home, witness)
+        if (declared := self._declared(exc, purpose)) is not None:
+            return declared
         name, verdict = self.named_rule(exc)
         # What is no Exception is not for tools to raise, whoever wrote its class.
         if not isinstance(exc, Exception):
@@ -147,12 +159,18 @@ class Finder(Case):
     def _tool_name(self) -> str:
         return self.policy.redactor.scrub(self.call.tool, _MAX_NAME)
 
-    def _declared(self, exc: BaseException) -> Finding | None:
+    def _declared(self, exc: BaseException, purpose: Purpose) -> Finding | None:
         for registry in self.policy.declared:
-            if (found := asked(registry, exc)) is not None:
-                name, verdict = found
-                text = None if verdict.message is not None else text_of(exc)
-                return Finding(verdict=verdict, leaf=exc, reason=f"declared for {name}", deliberate=True, text=text)
+            if (found := asked(registry, exc)) is None:
+                continue
+            name, verdict = found
+            text = None
+            if verdict.message is None:
+                # A code alone: the words are the author's, or the table's for what nobody wrote for a caller.
+                known = self.rule(exc)
+                text = self.authored(exc) if purpose.deliberate or self.home.owns_class(type(exc)) else known.message
+                text = text or as_sentence(exc)
+            return Finding(verdict=verdict, leaf=exc, reason=f"declared for {name}", deliberate=True, text=text)
         return None
 
     # Arguments and results
@@ -188,12 +206,9 @@ class Finder(Case):
         for item in listed:
             # pydantic keeps what a validator raised; an assert in one is its idiom for a refusal.
             original = item.get("ctx", {}).get("error") if item.get("type") == "value_error" else None
-            if not isinstance(original, BaseException) or original.__traceback__ is None:
+            if not isinstance(original, BaseException):
                 continue
-            link = original.__traceback__
-            while link.tb_next is not None:
-                link = link.tb_next
-            if self.home.owns(link.tb_frame.f_globals) and not purpose_of(original, self.home).deliberate:
+            if raised_by(original, self.home) and not purpose_of(original, self.home).deliberate:
                 return original
         return None
 
@@ -211,7 +226,7 @@ class Finder(Case):
         handled = handled_by(exc)
         if handled is None:
             return None
-        text = text_of(exc)
+        text = self.authored(exc)
         found = self._find_handled(handled, depth)
         reason = f"over {class_name(handled)}: {found.reason}"
         crashed = found.verdict.code is McpErrorCode.TOOL_PANICKED
@@ -223,7 +238,7 @@ class Finder(Case):
         if conversion and isinstance(exc, ValueError):
             return Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
         inner = text_of(handled)
-        if found.verdict.family == "bug" and inner and inner in text:
+        if found.verdict.family == "bug" and inner and inner in text_of(exc):
             return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
         if name in HOST_ERRORS and (said := careful(text, tool=self.call.tool, arguments=self.call.arguments)):
             return Finding(verdict=said, leaf=exc, reason=f"prose, {reason}", deliberate=True, text=text)
@@ -234,7 +249,7 @@ class Finder(Case):
         return _deciding([self.leaf(leaf, handled, depth + 1) for leaf in leaves[:_MAX_JUDGED]])
 
     def _nothing_handled(self, exc: BaseException, name: str, verdict: Verdict, reason: str) -> Finding:
-        text = text_of(exc)
+        text = self.authored(exc)
         meant = _ON_PURPOSE.get(name)
         if name in HOST_ERRORS:
             said = careful(text, tool=self.call.tool, arguments=self.call.arguments)
@@ -253,7 +268,7 @@ class Finder(Case):
         """
         Judge an exception of a class that the author wrote: never a crash (on-purpose, section 8).
         """
-        text = text_of(exc)
+        text = self.authored(exc)
         verdict, reason = self._own_verdict(exc, text, depth)
         return Finding(verdict=verdict, leaf=exc, reason=f"own class, {reason}", deliberate=True, text=text)
 

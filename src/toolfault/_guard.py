@@ -4,7 +4,6 @@ The wrapper around a handler: it judges what was raised, logs it, tells the hook
 
 from __future__ import annotations
 
-import inspect
 import logging
 import math
 import os
@@ -14,18 +13,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Ty
 
 import anyio
 
-from toolfault._case import Call, Disclosure, Policy
+from toolfault._case import Call, Case, Disclosure, Finding, Judgement, Policy
 from toolfault._causes import is_group, leaves_of
 from toolfault._classify import judge
 from toolfault._codes import McpErrorCode
+from toolfault._compose import Composer
 from toolfault._envelope import McpExecuteError
 from toolfault._log import Reporter
 from toolfault._names import class_name
+from toolfault._options import flag, is_plain_function, one_of, packages, seconds, several
 from toolfault._prose import careful
+from toolfault._provenance import Hosts
 from toolfault._purpose import Home
 from toolfault._redact import Redactor
 from toolfault._registry import Expect, Registry
-from toolfault._text import MESSAGE_BYTES
 from toolfault._verdict import Verdict
 from toolfault._wire import Guidance, to_result
 from toolfault.errors import ToolFault
@@ -155,22 +156,25 @@ class Guard:
         """
         Check the options, and prepare what each failure needs.
         """
-        if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < math.inf):
-            raise ValueError(f"timeout must be a positive number of seconds or None, not {self.timeout!r}")
-        _one_of("credentials", self.credentials, ("caller", "server"))
-        _one_of("output_schema", self.output_schema, ("widen", "meta", "keep"))
-        self._freeze("disclosure", _one_of("disclosure", self.disclosure, tuple(Disclosure)))
-        self._freeze("guidance", _one_of("guidance", self.guidance, tuple(Guidance)))
-        for name in ("also", "secrets", "on_failure") + (("egress_allow",) if self.egress_allow is not None else ()):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                raise ValueError(f"{name} is a list; write ({value!r},)")
-            self._freeze(name, tuple(value))
+        seconds("timeout", self.timeout)
+        one_of("credentials", self.credentials, ("caller", "server"))
+        one_of("output_schema", self.output_schema, ("widen", "meta", "keep"))
+        self._freeze("disclosure", one_of("disclosure", self.disclosure, Disclosure))
+        self._freeze("guidance", one_of("guidance", self.guidance, Guidance))
+        flag("arguments_forwarded", self.arguments_forwarded)
+        flag("upstream_text", self.upstream_text)
+        self._freeze("also", packages("also", self.also))
+        self._freeze("secrets", several("secrets", self.secrets))
+        self._freeze("on_failure", several("on_failure", self.on_failure))
+        if self.egress_allow is not None:
+            self._freeze("egress_allow", several("egress_allow", self.egress_allow))
         for hook in self.on_failure:
-            if not callable(hook) or inspect.iscoroutinefunction(hook):
+            if not is_plain_function(hook):
                 raise ValueError(f"on_failure takes plain functions of (fault, exception, call), not {hook!r}")
-        if self.redactor is not None and not callable(self.redactor):
-            raise ValueError(f"redactor must be a function from text to text, not {self.redactor!r}")
+        if self.redactor is not None and not is_plain_function(self.redactor):
+            raise ValueError(f"redactor must be a plain function from text to text, not {self.redactor!r}")
+        if not isinstance(self.registry, Registry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+            raise ValueError(f"registry must be a Registry, such as DEFAULT.with_rules(...), not {self.registry!r}")
         layers = (Registry().with_rules(self.expect),) if self.expect else ()
         self._freeze("_prepared", _Prepared(self._policy(layers), Reporter(), {}))
 
@@ -189,10 +193,10 @@ class Guard:
             own_credentials=self.credentials == "server",
             arguments_forwarded=self.arguments_forwarded,
             upstream_text=self.upstream_text,
-            egress_allow=None if hosts is None else frozenset(host.lower() for host in hosts),
+            egress_allow=None if hosts is None else Hosts(hosts),
         )
 
-    def with_options(self, **options: Unpack[GuardOptions]) -> Guard:
+    def with_options(self, **given: Unpack[GuardOptions]) -> Guard:
         """
         Return a guard for one tool: rules of its own are asked first, and the other options replace these.
 
@@ -201,12 +205,12 @@ class Guard:
             ValueError: As for `Guard`.
             TypeError: No such option, or one that only a whole server can decide.
         """
-        unknown = options.keys() - GuardOptions.__annotations__.keys()
+        unknown = given.keys() - GuardOptions.__annotations__.keys()
         if unknown:
             known = ", ".join(sorted(GuardOptions.__annotations__))
             raise TypeError(f"a tool has no option {', '.join(sorted(unknown))}; there are {known}")
-        guard = replace(self, **options)
-        guard._share(self._prepared, own_rules="expect" in options, own_homes="also" in options)  # noqa: SLF001 -- of its own class
+        guard = replace(self, **given)
+        guard._share(self._prepared, own_rules="expect" in given, own_homes="also" in given)  # noqa: SLF001 -- of its own class
         return guard
 
     def _share(self, server: _Prepared, *, own_rules: bool, own_homes: bool) -> None:
@@ -237,12 +241,7 @@ class Guard:
             return ToolFault.of(
                 McpExecuteError.new(McpErrorCode.INTERNAL, message), outcome="unknown", facts={"id": failure_id}
             )
-        self._prepared.reporter.report(exc, call, judgement, self._prepared.policy.redactor)
-        for hook in self.on_failure:
-            try:
-                hook(judgement.fault, exc, call)
-            except Exception:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
-                _log.exception("the failure hook %r raised; the answer stays as it is", hook)
+        self._tell(exc, call, judgement)
         return judgement.fault
 
     def to_result(self, fault: ToolFault, *, structured: bool = True) -> dict[str, Any]:
@@ -257,23 +256,36 @@ class Guard:
 
     def read_prose(self, text: str, call: Call) -> ToolFault:
         """
-        Return a fault for an error result that a handler made itself, without an envelope.
+        Return a fault for an error result that a handler made itself, without an envelope. Logged, and told to hooks.
         """
+        verdict = careful(text, tool=call.tool, arguments=call.arguments) or Verdict(code=McpErrorCode.INTERNAL)
+        return self._returned(verdict, text, call)
+
+    def note_returned(self, fault: ToolFault, call: Call) -> str:
+        """
+        Log an error result that a handler made itself, envelope included, and tell the hooks; return the log's id.
+        """
+        verdict = Verdict(code=fault.code, message=fault.envelope.message)
+        return str(self._returned(verdict, fault.envelope.message, call).facts["id"])
+
+    def _returned(self, verdict: Verdict, text: str, call: Call) -> ToolFault:
         failure_id = os.urandom(6).hex()
-        message = (
-            self._prepared.policy.redactor.scrub(text, MESSAGE_BYTES)
-            or "The tool reported a failure and did not say which."
-        )
-        verdict = careful(message, tool=call.tool, arguments=call.arguments) or Verdict(code=McpErrorCode.INTERNAL)
-        envelope = McpExecuteError.new(verdict.code, message)
-        if verdict.category is not None:
-            envelope = envelope.with_category(verdict.category)
-        if verdict.retryable is not None:
-            envelope = envelope.with_retryable(verdict.retryable)
-        if verdict.retry_after_seconds is not None:
-            envelope = envelope.with_retry_after_seconds(verdict.retry_after_seconds)
-        _log.info("Tool %r returned an error result: %s [%s]", call.tool[:128], envelope.code.value, failure_id)
-        return ToolFault.of(envelope, outcome="unknown", facts={"id": failure_id, "origin": "tool"})
+        exc = Exception(text)
+        case = Case(call, self._prepared.policy, self._home(call.function))
+        finding = Finding(verdict=verdict, leaf=exc, reason="returned", deliberate=True, text=text)
+        fault = Composer(case).fault(exc, finding, failure_id)
+        self._tell(exc, call, Judgement(fault=fault, leaf=exc, crash=False, reason="returned"))
+        return fault
+
+    def _tell(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
+        self._prepared.reporter.report(exc, call, judgement, self._prepared.policy.redactor)
+        for hook in self.on_failure:
+            fault = judgement.fault
+            try:
+                # A copy each: what a hook does to it is its own business.
+                hook(ToolFault.of(fault.envelope, outcome=fault.outcome, facts=fault.facts), exc, call)
+            except Exception:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
+                _log.exception("the failure hook %r raised; the answer stays as it is", hook)
 
     def passes(self, exc: BaseException) -> bool:
         """
@@ -345,14 +357,3 @@ def _cancelled_class() -> type[BaseException]:
         return anyio.get_cancelled_exc_class()
     except Exception:  # noqa: BLE001 -- no event loop in this thread
         return GeneratorExit
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _one_of(name: str, value: object, choices: tuple[Any, ...]) -> Any:
-    for choice in choices:
-        if value == choice:
-            return choice
-    raise ValueError(f"{name} must be one of {', '.join(repr(str(choice)) for choice in choices)}, not {value!r}")

@@ -72,12 +72,9 @@ class Reporter:
         if not self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
             _log.error("Tool %r crashed again: %s", tool, _line(judgement))
             return
-        info = (type(exc), exc, exc.__traceback__)
-        words = (tool, _line(judgement))
-        record = _log.makeRecord(_log.name, logging.ERROR, __file__, 0, "Tool %r crashed: %s", words, info)
-        # Formatters take the text of the traceback from here, where it stands already.
-        record.exc_text = redactor.redact(_traceback(exc)).rstrip()
-        _log.handle(record)
+        # In the text, since some handlers render ``exc_info`` themselves, with the secrets in it.
+        shown = redactor.redact(_traceback(exc)).rstrip()
+        _log.error("Tool %r crashed: %s\n%s", tool, _line(judgement), shown)
 
     def _is_news(self, place: tuple[str, object]) -> bool:
         now = self._clock()

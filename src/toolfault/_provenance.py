@@ -55,6 +55,31 @@ def names_url(given: str, url: str) -> bool:
     return given == url or (bool(host) and host in given.lower())
 
 
+class Hosts:
+    """
+    Hosts that may be talked to, as an operator lists them: a name, ``*.`` before one, or a URL that has it.
+
+    Raises:
+        ValueError: An entry names no host.
+    """
+
+    __slots__ = ("_names", "_suffixes")
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        names = [host_of(entry.strip()) if isinstance(entry, str) else "" for entry in entries]  # pyright: ignore[reportUnnecessaryIsInstance] -- an operator's list
+        if not all(names):
+            raise ValueError("egress_allow lists hosts, such as 'api.example.com' or '*.example.com'")
+        self._names = frozenset(name for name in names if not name.startswith("*."))
+        self._suffixes = tuple(name[1:] for name in names if name.startswith("*."))
+
+    def admits(self, url: str) -> bool:
+        """
+        Tell whether a URL's host is listed.
+        """
+        host = host_of(url)
+        return host in self._names or host.endswith(self._suffixes)
+
+
 def host_of(url: str) -> str:
     from urllib.parse import urlsplit  # noqa: PLC0415 -- at first use, as difflib
 

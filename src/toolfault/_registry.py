@@ -8,13 +8,15 @@ Rule 3: a package's own class is asked before any builtin, wherever it stands in
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from toolfault._codes import McpErrorCode, code_named
 from toolfault._envelope import McpExecuteError
 from toolfault._names import qualified_name
+from toolfault._options import is_plain_function, takes_one
 from toolfault._verdict import Rule, Verdict
 from toolfault.errors import InvalidRule, ToolFault
 
@@ -84,7 +86,7 @@ class Registry:
         load: Called once, at the first look-up, for more rules; so that importing tables costs nothing before.
     """
 
-    __slots__ = ("_found", "_load", "_rules")
+    __slots__ = ("_found", "_load", "_paths", "_rules")
 
     def __init__(
         self, rules: Mapping[str, Rule] | None = None, *, load: Callable[[], Mapping[str, Rule]] | None = None
@@ -94,6 +96,8 @@ class Registry:
         """
         self._rules: dict[str, Rule] = dict(rules or {})
         self._load = load
+        #: Names of classes whose modules were not loaded yet: they may be import paths.
+        self._paths: frozenset[str] = frozenset()
         # Weak keys: classes made at run time may go.
         self._found: WeakKeyDictionary[type, tuple[tuple[str, Rule], ...]] = WeakKeyDictionary()
 
@@ -105,7 +109,10 @@ class Registry:
             InvalidRule: A key is no exception class and no qualified name, a class is given twice, or a
                 meaning is none of those that `Meaning` lists.
         """
-        return Registry({**self._all(), **rules_of(expect)})
+        rules = rules_of(expect)
+        registry = Registry({**self._all(), **rules})
+        registry._paths = self._paths | {name for name in rules if name.rpartition(".")[0] not in sys.modules}  # noqa: SLF001 -- of its own class
+        return registry
 
     def rules_for(self, cls: type[BaseException]) -> tuple[tuple[str, Rule], ...]:
         """
@@ -115,9 +122,22 @@ class Registry:
         if found is None:
             rules = self._all()
             names = [qualified_name(base) for base in cls.__mro__]
+            if self._paths:
+                rules = {**rules, **self._by_path(set(names))}
             names.sort(key=lambda name: name.startswith("builtins."))
             found = self._found[cls] = tuple((name, rules[name]) for name in names if name in rules)
         return found
+
+    def _by_path(self, wanted: set[str]) -> dict[str, Rule]:
+        """
+        Return the rules that a user wrote under the path by which a class is imported, where that is loaded now.
+        """
+        found = {
+            name: getattr(sys.modules.get(name.rpartition(".")[0]), name.rpartition(".")[2], None)
+            for name in self._paths
+        }
+        defined = {qualified_name(cls): self._rules[name] for name, cls in found.items() if isinstance(cls, type)}
+        return {name: rule for name, rule in defined.items() if name in wanted and name not in self._paths}
 
     def verdict_on(self, exc: BaseException) -> tuple[str, Verdict] | None:
         """
@@ -179,8 +199,16 @@ def rules_of(expect: Expect) -> dict[str, Rule]:
     return rules
 
 
+#: What no rule is asked about: a fault speaks for itself, and what ends the interpreter passes.
+_NEVER_ASKED: Final = (ToolFault, KeyboardInterrupt, GeneratorExit)
+
+
 def _name_of(key: object) -> str:
+    if isinstance(key, str) and "." in key:
+        key = _defined(key)
     if isinstance(key, type) and issubclass(key, BaseException):
+        if issubclass(key, _NEVER_ASKED):
+            raise InvalidRule(f"no rule is asked about {key.__name__}: it speaks for itself, or passes unanswered")
         return qualified_name(key)
     if (
         isinstance(key, str)
@@ -193,6 +221,27 @@ def _name_of(key: object) -> str:
     )
 
 
+def _defined(name: str) -> object:
+    """
+    Return the class that a name leads to where its module is loaded; rules know classes by where they are defined.
+
+    Raises:
+        InvalidRule: The module is loaded, and has no such class.
+    """
+    module, _, attribute = name.rpartition(".")
+    loaded = sys.modules.get(module)
+    if loaded is None or "<locals>" in name:
+        return name
+    found = getattr(loaded, attribute, None)
+    if found is None:
+        import difflib  # noqa: PLC0415 -- slow to load, and only for a mistake
+
+        near = difflib.get_close_matches(attribute, dir(loaded), n=1)
+        hint = f"; did you mean {module}.{near[0]}?" if near else ""
+        raise InvalidRule(f"{module} has no {attribute}{hint}")
+    return found
+
+
 def _rule_of(name: str, meaning: object) -> Rule:
     if isinstance(meaning, type) or not (
         isinstance(meaning, str | McpExecuteError | ToolFault | Verdict) or callable(meaning)
@@ -200,6 +249,8 @@ def _rule_of(name: str, meaning: object) -> Rule:
         choices = "a code, an envelope, a ToolFault or a function of the exception"
         raise InvalidRule(f"the rule for {name} must be {choices}, not {meaning!r}")
     if callable(meaning):
+        if not is_plain_function(meaning) or not takes_one(meaning):
+            raise InvalidRule(f"the rule for {name} must be a plain function of the exception alone, not {meaning!r}")
         return _Function(name, meaning)
     try:
         return verdict_from(meaning)
@@ -253,5 +304,8 @@ def verdict_from(meaning: object) -> Verdict:
             causes=meaning.cause_chain,
         )
     if isinstance(meaning, str):
-        return Verdict(code=code_named(meaning))
+        code = code_named(meaning)
+        if code is McpErrorCode.UNKNOWN:
+            raise ValueError("'unknown' is a reader's word, which no server sends; say 'internal'")
+        return Verdict(code=code)
     raise TypeError("it must be a code, an envelope, a ToolFault, or None")

@@ -66,6 +66,16 @@ def safe_str(value: object) -> str:
     return f"<{_NAME.__get__(type(value))}>" if text is None else text
 
 
+def safe_repr(value: object) -> str:
+    """
+    Return how a value shows itself, windowed; never raises.
+    """
+    try:
+        return str.__str__(repr(value))[:WINDOW]
+    except Exception:  # noqa: BLE001 -- whatever a class does in its repr
+        return ""
+
+
 def text_of(exc: BaseException) -> str:
     """
     Return the best text that an exception has, at most `WINDOW` characters; empty if it has nothing to say.

@@ -102,7 +102,7 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
     facts: dict[str, Any] = {"v": META_VERSION}
     if guidance is not Guidance.NONE:
         for key, value in fault.facts.items():
-            if value is not None:
+            if value is not None and key not in {"v", "error"}:
                 facts[str(key)] = json_safe(value)
         if fault.outcome is not None:
             facts["outcome"] = fault.outcome
