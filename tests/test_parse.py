@@ -639,7 +639,10 @@ def test_an_exception(exc, code, retryable):
         pytest.param(ConnectionRefusedError(111, "refused"), "not_executed", id="refused"),
         pytest.param(httpx.ReadTimeout("late"), None, id="sent, and then silence"),
         pytest.param(ConnectionResetError(104, "reset"), None, id="sent, and then cut"),
-        pytest.param(ExceptionGroup("g", [httpx.ConnectError("refused")]), None, id="one of several connections"),
+        pytest.param(ExceptionGroup("g", [httpx.ConnectError("refused")]), "not_executed", id="in a transport's group"),
+        pytest.param(
+            ExceptionGroup("g", [httpx.ConnectError("refused"), httpx.ReadError("cut")]), None, id="one of several"
+        ),
         pytest.param(
             chained(RuntimeError("odd"), httpx.ConnectError("refused")), None, id="what came before is not known"
         ),

@@ -173,11 +173,12 @@ def of_exception(exc: BaseException, reader: Reader) -> ToolFault | None:
     leaves = [leaf for leaf in leaves_of(exc) if _is_failure(leaf)]
     if not leaves:
         return None
-    alone = not isinstance(exc, BaseExceptionGroup)
+    # The SDK's transports raise their one failure in groups of tasks.
+    alone = len(leaves) == 1
     for leaf in leaves:
         # What was being handled when the client's own code broke is another matter.
         for link in (leaf,) if _is_bug(leaf) else (leaf, *causes_of(leaf)):
-            if (fault := _telling(link, reader, alone=alone and link is exc)) is not None:
+            if (fault := _telling(link, reader, alone=alone and link is leaf)) is not None:
                 return fault
     text = text_of(leaves[0])
     return ToolFault.of(envelope_of(McpErrorCode.INTERNAL, text), found_in="exception")

@@ -111,7 +111,7 @@ class Registry:
         """
         rules = rules_of(expect)
         registry = Registry({**self._all(), **rules})
-        registry._paths = self._paths | {name for name in rules if name.rpartition(".")[0] not in sys.modules}  # noqa: SLF001 -- of its own class
+        registry._paths = self._paths | {name for name in rules if name.rpartition(".")[0] not in sys.modules}
         return registry
 
     def rules_for(self, cls: type[BaseException]) -> tuple[tuple[str, Rule], ...]:

@@ -22,6 +22,7 @@ import anyio
 
 from toolfault._backoff import jittered, window
 from toolfault._codes import McpErrorCode
+from toolfault._options import flag, is_plain_function, several
 from toolfault._parse import parse
 from toolfault._wire import as_flag, member
 from toolfault.errors import ToolFault
@@ -202,7 +203,19 @@ class Retry:
                 raise ValueError(f"{name} must be a number of seconds, 0 or more, not {value!r}")
         if not _is_number(self.wait_jitter) or not 0 <= self.wait_jitter <= 1:
             raise ValueError(f"wait_jitter is a share from 0.0 to 1.0, not {self.wait_jitter!r}")
-        object.__setattr__(self, "on_attempt", tuple(self.on_attempt))
+        self._check_what_is_handed_in()
+
+    def _check_what_is_handed_in(self) -> None:
+        flag("trust_hints", self.trust_hints)
+        if self.budget is not None and not isinstance(self.budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+            raise ValueError(f"budget must be a Budget, such as Budget(retries=20), not {self.budget!r}")
+        for name in ("sleep", "sleep_sync", "clock", "random"):
+            if not callable(getattr(self, name)):
+                raise ValueError(f"{name} must be a function, not {getattr(self, name)!r}")
+        object.__setattr__(self, "on_attempt", several("on_attempt", self.on_attempt))
+        for hook in self.on_attempt:
+            if not is_plain_function(hook):
+                raise ValueError(f"on_attempt takes plain functions of an Attempt, not {hook!r}")
 
     def for_server(self) -> Retry:
         """

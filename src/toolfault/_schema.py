@@ -61,10 +61,22 @@ def widen_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     if schema.get("type") != "object":
         return None
+    if _is_widened(schema) and _takes_envelopes(schema):
+        return dict(schema)
     for candidate in (_root_required(schema), _nested(schema)):
         if candidate is not None and _takes_envelopes(candidate):
             return candidate
     return None
+
+
+def _is_widened(schema: Mapping[str, Any]) -> bool:
+    """
+    Tell whether a server behind this one has made room already: a mounted one, or an upstream.
+    """
+    choices = schema.get("anyOf")
+    return is_array(choices) and any(
+        is_mapping(choice) and choice.get("required") == ENVELOPE_REQUIRED for choice in choices
+    )
 
 
 def _root_required(schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -99,12 +111,14 @@ def _refers_to_root(value: object, depth: int = 32) -> bool:
     return depth > 0 and any(_refers_to_root(item, depth - 1) for item in inner)
 
 
-def _takes_envelopes(schema: dict[str, Any]) -> bool:
+def _takes_envelopes(schema: Mapping[str, Any]) -> bool:
     # At first use: the module costs more than all of ours, and mcp brings it.
     from jsonschema import Draft202012Validator  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
 
     try:
-        validator: Any = Draft202012Validator(schema)
+        # With a registry of its own it fetches nothing, whatever an upstream's schema refers to.
+        validator: Any = Draft202012Validator(schema, registry=Registry())
         return all(validator.is_valid(sample) for sample in _SAMPLES)
     except Exception:  # noqa: BLE001 -- a schema that can't be compiled or resolved has no room for anything
         return False

@@ -5,12 +5,15 @@ For the tests of people who use toolfault: looking at failures, and making them.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterable
+from types import FunctionType
 from typing import Any
 
 from toolfault._codes import McpErrorCategory, McpErrorCode, category_named, code_named
 from toolfault._parse import parse
 from toolfault._retry import Retry
+from toolfault._verdict import Origin, Outcome
 from toolfault.errors import ToolFault
 
 
@@ -25,6 +28,9 @@ def assert_fault(
     retryable: bool | None = None,
     retry_after_seconds: int | None = None,
     message: str | None = None,
+    hint: str | None = None,
+    outcome: Outcome | None = None,
+    origin: Origin | None = None,
 ) -> ToolFault:
     """
     Return the fault in a result, or fail the test with what is there instead.
@@ -36,6 +42,9 @@ def assert_fault(
         retryable: The retryability that it must have.
         retry_after_seconds: The wait that it must ask for.
         message: A part that the message must have.
+        hint: A part that the hint must have.
+        outcome: What must be known of whether the call happened.
+        origin: Where it must have begun.
 
     Raises:
         AssertionError: The result is a success, or differs in what was named.
@@ -56,8 +65,11 @@ def assert_fault(
         for name, value in wanted.items()
         if value is not None and getattr(envelope, name) != value
     ]
-    if message is not None and message not in envelope.message:
-        differs.append(f"the message has no {message!r}")
+    beside = {"outcome": (outcome, fault.outcome), "origin": (origin, fault.facts.get("origin"))}
+    differs += [f"{name} is {came}, not {want}" for name, (want, came) in beside.items() if want not in {None, came}]
+    for name, part, text in (("message", message, envelope.message), ("hint", hint, envelope.hint or "")):
+        if part is not None and part not in text:
+            differs.append(f"the {name} has no {part!r}")
     if differs:
         raise AssertionError(f"{'; '.join(differs)}: {fault!r}")
     return fault
@@ -87,6 +99,10 @@ class FailingTool:
         self._answer = answer
         self.calls = 0
         self.__name__ = "failing_tool"
+        # It fails as a function of the test's own module would: what is raised on purpose there, is on purpose here.
+        home = sys._getframe(1).f_globals  # noqa: SLF001 -- the only way to the caller's module
+        self._raise = FunctionType(_raised.__code__, home)
+        self.__wrapped__ = FunctionType(_answers.__code__, home)
 
     async def __call__(self) -> str:
         """
@@ -95,8 +111,16 @@ class FailingTool:
         turn, self.calls = self.calls, self.calls + 1
         failure = self._failures[turn] if turn < len(self._failures) else None
         if failure is not None:
-            raise failure
+            self._raise(failure)
         return self._answer
+
+
+def _raised(failure: BaseException) -> None:
+    raise failure
+
+
+async def _answers() -> str:  # pyright: ignore[reportUnusedFunction] -- stands for the tool's own function
+    return ""
 
 
 def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Retry:

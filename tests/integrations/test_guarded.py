@@ -247,3 +247,21 @@ def test_assert_fault_says_what_is_there_instead():
         assert_fault(result, code="internal")
     with pytest.raises(AssertionError, match="expected a failure"):
         assert_fault({"isError": False, "content": []})
+
+
+class NotFoundError(Exception):
+    pass
+
+
+def test_a_failing_tool_is_judged_as_the_test_s_own():
+    server = install(MCPServer("flaky", log_level="CRITICAL"))
+    server.add_tool(FailingTool([NotFoundError("no article 3"), ValueError("no city")]), name="flaky")
+
+    async def run():
+        async with Client(server) as client:
+            assert_fault(
+                await client.call_tool("flaky", {}), code="invalid_arguments", outcome="unknown", origin="tool"
+            )
+            assert_fault(await client.call_tool("flaky", {}), code="invalid_arguments", message="no city")
+
+    anyio.run(run)

@@ -98,6 +98,7 @@ def _by_code(exc: BaseException) -> Verdict | None:
         retryable=row.retryable,
         message=f"{row.sentence}{_detail(primary[1], first_argument(exc))} ({name}). {row.advice}",
         family="database",
+        origin="tool",
         forwarded=row.forwarded,
     )
 
@@ -119,12 +120,13 @@ def _library(exc: BaseException) -> Verdict:
         code=McpErrorCode.TOOL_PANICKED,
         message=f"The tool uses the database in a way that it does not allow. {NO_USE}",
         family="database",
+        origin="tool",
     )
 
 
 def _database(exc: BaseException) -> Verdict:
     return _by_code(exc) or Verdict(
-        code=McpErrorCode.INTERNAL, message=f"The database failed. {NO_USE}", family="database"
+        code=McpErrorCode.INTERNAL, message=f"The database failed. {NO_USE}", family="database", origin="tool"
     )
 
 
