@@ -71,10 +71,100 @@ def test_the_first_page_of_the_readme_does_what_it_says():
     assert said == "come back in 3600 seconds"
     wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     assert after["structuredContent"] == wire["structuredContent"]
-    assert after["content"] == wire["content"][:1]
+    assert after["content"] == wire["content"]
 
     space = {"__name__": "readme"}
     exec(server.replace('install(MCPServer("weather"))', 'MCPServer("weather")') + client, space)
     _, result = anyio.run(run, space["mcp"])
     wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     assert (before["isError"], before["content"]) == (wire["isError"], wire["content"])
+
+
+def test_what_tools_raise_already_becomes_what_the_readme_says(tmp_path):
+    """
+    Each row of its first table, as it really comes out of a guarded server.
+    """
+    import socket
+    import sqlite3
+    import sys
+    from contextlib import closing
+
+    import anyio
+    import httpx
+    from mcp import Client
+    from mcp.server import MCPServer
+
+    from toolfault.integrations.mcp import install
+
+    mcp = install(MCPServer("weather", log_level="CRITICAL"))
+
+    @mcp.tool()
+    def purpose(city: str) -> str:
+        raise ValueError(f"No such city: {city}")
+
+    @mcp.tool()
+    def accident() -> int:
+        def deep(level):
+            return deep(level - 1) if level else int("seven")
+
+        return deep(3)
+
+    @mcp.tool()
+    def limited() -> str:
+        request = httpx.Request("GET", "https://api.example.com/")
+        httpx.Response(429, headers={"Retry-After": "30"}, request=request).raise_for_status()
+
+    @mcp.tool()
+    def locked() -> str:
+        with (
+            closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as one,
+            closing(sqlite3.connect(tmp_path / "db", timeout=0)) as two,
+        ):
+            one.execute("BEGIN EXCLUSIVE")
+            two.execute("CREATE TABLE t (x)")
+
+    @mcp.tool()
+    def refused() -> str:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port))
+
+    @mcp.tool()
+    def reads(path: str) -> str:
+        with open(path):
+            pass
+
+    @mcp.tool()
+    def exits() -> str:
+        sys.exit(3)
+
+    @mcp.tool()
+    def forecast(days: int) -> str:
+        return ""
+
+    calls = [
+        ("purpose", {"city": "Ys"}),
+        ("accident", {}),
+        ("limited", {}),
+        ("locked", {}),
+        ("refused", {}),
+        ("reads", {"path": "data/none.csv"}),
+        ("exits", {}),
+        ("forecast", {"days": "many"}),
+        ("forcast", {}),
+    ]
+
+    async def run():
+        async with Client(mcp) as client:
+            return [(await client.call_tool(name, arguments)).structured_content for name, arguments in calls]
+
+    page = (HERE / "README.md").read_text()
+    table = page[page.index("| in a tool | code") :].partition("\n\n")[0].splitlines()[2:]
+    envelopes = anyio.run(run)
+    assert len(table) == len(envelopes)
+    for row, envelope in zip(table, envelopes):
+        _, code, message = (cell.strip() for cell in row.strip("|").split(" | "))
+        assert message == envelope["message"]
+        assert code.startswith(f"`{envelope['code']}`")
+        assert ("retryable" in code) is envelope["retryable"]
+        assert ("after 30 s" in code) is (envelope.get("retry_after_seconds") == 30)
