@@ -222,6 +222,8 @@ def _status_in(verdict: Verdict) -> str:
 
 
 def _wordless(exc: BaseException, code: McpErrorCode) -> str:
+    if type(exc) is Exception:
+        return "The tool reported a failure and did not say which."
     kind = class_name(exc)
     if code is McpErrorCode.INVALID_ARGUMENTS:
         return f"The tool refused the arguments ({kind}) and did not say why."

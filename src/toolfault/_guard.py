@@ -49,6 +49,9 @@ What becomes of a tool's ``outputSchema``: it is widened for the envelope; or it
 
 _log = logging.getLogger("toolfault")
 
+#: The most that leaves of a text beside a message, in bytes.
+_MAX_TEXT: Final = 8192
+
 #: How many tools' homes a guard remembers.
 _MAX_HOMES: Final = 4096
 
@@ -254,12 +257,24 @@ class Guard:
         """
         return to_result(fault, guidance=Guidance(self.guidance), structured=structured)
 
-    def read_prose(self, text: str, call: Call) -> ToolFault:
+    def read_prose(self, text: str, call: Call, *, more: str = "") -> ToolFault:
         """
         Return a fault for an error result that a handler made itself, without an envelope. Logged, and told to hooks.
+
+        Args:
+            text: What the result says first; it becomes the message.
+            call: The call that it answers.
+            more: What else it says; it may tell what happened.
         """
-        verdict = careful(text, tool=call.tool, arguments=call.arguments) or Verdict(code=McpErrorCode.INTERNAL)
+        said = f"{text}\n{more}" if more else text
+        verdict = careful(said, tool=call.tool, arguments=call.arguments) or Verdict(code=McpErrorCode.INTERNAL)
         return self._returned(verdict, text, call)
+
+    def safe_text(self, text: str) -> str:
+        """
+        Return what may leave of a text that is no message: redacted, without what can't be shown, capped at 8 KiB.
+        """
+        return self._prepared.policy.redactor.scrub(text, _MAX_TEXT)
 
     def note_returned(self, fault: ToolFault, call: Call) -> str:
         """
