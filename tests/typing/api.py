@@ -7,6 +7,7 @@ from typing import Any, assert_type
 
 from mcp import Client, ClientSession
 from mcp.server import MCPServer
+from mcp.types import CallToolResult
 
 from toolfault import (
     Guard,
@@ -88,8 +89,12 @@ options_are_kept: Callable[[str], int] = with_options
 
 
 async def client_side(client: Client, session: ClientSession) -> None:
-    assert_type(retrying(client), Client)
-    assert_type(retrying(session, Retry(attempts=2)), ClientSession)
+    wrapped: Client = retrying(client)
+    as_session: ClientSession = retrying(session, Retry(attempts=2))
+    assert_type(await retrying(client).call_tool("t", {}, idempotent=True), CallToolResult)
+    await retrying(session).call_tool("t", idempotent=False)
+    await wrapped.list_tools()
+    await as_session.list_tools()
 
 
 # What must not type-check; an ignore that is not needed is an error.

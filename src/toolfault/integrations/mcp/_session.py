@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import logging
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import anyio
-from mcp import ClientSession
-from mcp.types import PaginatedRequestParams
+from mcp import Client, ClientSession
+from mcp.types import CallToolResult, PaginatedRequestParams
 
 from toolfault import Retry, parse
 
@@ -28,7 +28,40 @@ _LISTING_SECONDS: Final = 10.0
 _MAX_PAGES: Final = 100
 
 
-def retrying(session: S, retry: Retry | None = None) -> S:
+if TYPE_CHECKING:
+    # What type checkers see of a wrapped session: itself, and one keyword more.
+    class RetryingClient(Client):
+        """
+        A client whose ``call_tool`` takes ``idempotent``.
+        """
+
+        async def call_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] -- takes more
+            self, name: str, arguments: dict[str, Any] | None = None, *, idempotent: bool | None = None, **options: Any
+        ) -> CallToolResult: ...
+
+    class RetryingClientSession(ClientSession):
+        """
+        A session whose ``call_tool`` takes ``idempotent``.
+        """
+
+        async def call_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] -- takes more
+            self, name: str, arguments: dict[str, Any] | None = None, *, idempotent: bool | None = None, **options: Any
+        ) -> Any: ...
+
+
+@overload
+def retrying(session: Client, retry: Retry | None = None) -> RetryingClient: ...
+
+
+@overload
+def retrying(session: ClientSession, retry: Retry | None = None) -> RetryingClientSession: ...
+
+
+@overload
+def retrying(session: S, retry: Retry | None = None) -> S: ...
+
+
+def retrying(session: Any, retry: Retry | None = None) -> Any:
     """
     Return a session whose ``call_tool`` tries again where that is safe; everything else passes through.
 
@@ -42,7 +75,7 @@ def retrying(session: S, retry: Retry | None = None) -> S:
         session: An ``mcp.Client``, an ``mcp.ClientSession``, or what has their ``call_tool`` and ``list_tools``.
         retry: The rules. None: those of ``Retry()``.
     """
-    return cast("S", _RetryingSession(session, (retry or Retry()).for_server()))
+    return _RetryingSession(session, (retry or Retry()).for_server())
 
 
 class _RetryingSession:
