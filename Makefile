@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench interop soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -15,6 +15,8 @@ help:
 	@echo "make test-mcp1      the same for mcp 1.x"
 	@echo "make check   ruff, mypy, pyright"
 	@echo "make bench   speed, as ratios measured side by side"
+	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server"
+	@echo "make soak    ten thousand calls, one in three failing (ARGS=--quick: fewer)"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make clean   remove the environment"
 
@@ -59,6 +61,13 @@ check: $(VENV)/.check.stamp
 
 bench: $(VENV)/.test.stamp
 	@$(BIN)/python tests/bench/run.py $(ARGS)
+
+interop: $(VENV)/.test.stamp
+	@echo "==> clients in other languages against our server (the first time, they are installed and built)"
+	@$(BIN)/python -m pytest -q -rs tests/interop $(ARGS)
+
+soak: $(VENV)/.test.stamp
+	@PYTHONPATH=tests/support $(BIN)/python tests/soak/soak.py $(ARGS)
 
 format: $(VENV)/.check.stamp
 	@$(BIN)/ruff check --fix-only --quiet

@@ -7,9 +7,12 @@ and otherwise sends ``guard.to_result(guard.judge(exc, call))``.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from typing import Final
+
 from toolfault._case import Call, Phase
 from toolfault._guard import Guard, GuardOptions, being_cancelled
-from toolfault._names import META_KEY
+from toolfault._names import META_KEY, META_VERSION
 from toolfault._schema import widen_schema
 from toolfault._text import encodable
 from toolfault._verdict import Verdict
@@ -18,11 +21,13 @@ from toolfault._wire import json_safe, last_resort, to_result
 
 __all__ = [
     "META_KEY",
+    "META_VERSION",
     "Call",
     "Guard",
     "GuardOptions",
     "Phase",
     "Verdict",
+    "answering",
     "being_cancelled",
     "encodable",
     "json_safe",
@@ -30,3 +35,10 @@ __all__ = [
     "to_result",
     "widen_schema",
 ]
+
+#: The attribute of a function in which a decorator leaves a tool's `GuardOptions` for the guard of the whole server.
+OPTIONS: Final = "__toolfault__"
+
+#: What answers for the running call: a server's request, or a decorated function. None: nothing does. Whoever finds
+#: something else here lets exceptions through: the outermost answers.
+answering: Final[ContextVar[object | None]] = ContextVar("toolfault_answering", default=None)

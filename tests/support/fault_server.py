@@ -1,12 +1,15 @@
 """
 A server whose tools fail in every way that the integration has to answer; run as a process, or in memory.
 
-``python fault_server.py stdio | http FD | http-json FD``, the file descriptor of a listening socket.
+``python fault_server.py stdio [widen | meta | keep]``: what becomes of a tool's outputSchema.
+``python fault_server.py http FD | http-json FD | sse FD | workers FD``: the file descriptor of a listening socket;
+two processes, each without sessions, for the last.
 """
 
 import asyncio
 import concurrent.futures
 import functools
+import os
 import socket
 import sys
 import time
@@ -29,6 +32,15 @@ from toolfault.integrations.mcp import guarded, install
 class Forecast(BaseModel):
     city: str
     degrees: float
+
+
+class Part(BaseModel):
+    """
+    Its schema refers to itself, and its `code` is no string: an envelope has room only as the other half of an anyOf.
+    """
+
+    code: int
+    parts: list["Part"] = []
 
 
 class OwnBase(BaseException):
@@ -67,6 +79,18 @@ def make(guard=None):
         raise ToolFault(
             McpErrorCode.QUOTA_EXCEEDED, f"Daily quota for {city} is used up", retry_after_seconds=30, hint="Try Oslo."
         )
+
+    @server.tool()
+    async def typed_ok(city: str) -> Forecast:
+        return Forecast(city=city, degrees=4.5)
+
+    @server.tool()
+    async def either() -> Part:
+        raise ToolFault(McpErrorCode.INTERNAL, "The bill of materials is being rebuilt", retryable=True)
+
+    @server.tool()
+    async def names_its_process() -> str:
+        raise ToolFault(McpErrorCode.INTERNAL, f"Process {os.getpid()} is busy", retryable=True)
 
     @server.tool()
     async def chained() -> str:
@@ -259,12 +283,29 @@ def make(guard=None):
     return server
 
 
+def without_sessions():
+    return make().streamable_http_app(stateless_http=True)
+
+
 def main():
-    server = make()
     if sys.argv[1] == "stdio":
-        server.run("stdio")
+        make(Guard(output_schema=sys.argv[2]) if len(sys.argv) > 2 else None).run("stdio")
         return
-    app = server.streamable_http_app(json_response=sys.argv[1] == "http-json")
+    if sys.argv[1] == "workers":
+        uvicorn.run(
+            "fault_server:without_sessions",
+            factory=True,
+            workers=2,
+            fd=int(sys.argv[2]),
+            log_level="critical",
+            timeout_worker_healthcheck=60,  # a worker that still imports answers no health check, and would be killed
+        )
+        return
+    server = make()
+    if sys.argv[1] == "sse":
+        app = server.sse_app()
+    else:
+        app = server.streamable_http_app(json_response=sys.argv[1] == "http-json")
     listening = socket.socket(fileno=int(sys.argv[2]))
     uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)).run(sockets=[listening])
 

@@ -6,12 +6,13 @@ import socket
 import subprocess
 import sys
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from pathlib import Path
 
-from mcp import Client, StdioServerParameters
 
-
-FAULT_SERVER = Path(__file__).parent / "fault_server.py"
+HERE = Path(__file__).parent
+FAULT_SERVER = HERE / "fault_server.py"
+V1_FAULT_SERVER = Path(__file__).parent / "v1_fault_server.py"
 
 
 @contextmanager
@@ -37,17 +38,47 @@ def http_server(script, *arguments):
 
 
 @asynccontextmanager
-async def connected(way, mode, url=None, **options):
+async def connected(way, mode, url=None, server="fault_server", **options):
     """
-    Yield a client that is connected in this way, in this era.
+    Yield a client that is connected in this way, in this era, to a server given by the name of its module.
     """
-    if way == "memory":
-        from fault_server import make
+    from mcp import Client, StdioServerParameters
 
-        target = make()
+    if way == "memory":
+        target = import_module(server).make()
     elif way == "stdio":
-        target = StdioServerParameters(command=sys.executable, args=["-W", "error", str(FAULT_SERVER), "stdio"])
+        target = StdioServerParameters(
+            command=sys.executable, args=["-W", "error", str(HERE / f"{server}.py"), "stdio"]
+        )
     else:
         target = url
     async with Client(target, mode=mode, **options) as client:
         yield client
+
+
+@asynccontextmanager
+async def connected_to_1(kind, way, url=None, **options):
+    """
+    Yield a session of mcp 1.x with its server: ``fastmcp`` or ``lowlevel``.
+    """
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared.memory import create_connected_server_and_client_session
+
+    if way == "memory":
+        import v1_fault_server
+
+        made = getattr(v1_fault_server, kind)()
+        async with create_connected_server_and_client_session(getattr(made, "_mcp_server", made), **options) as session:
+            yield session
+        return
+    arguments = ["-W", "error", str(V1_FAULT_SERVER), kind, "stdio"]
+    way_in = (
+        stdio_client(StdioServerParameters(command=sys.executable, args=arguments))
+        if way == "stdio"
+        else streamable_http_client(url)
+    )
+    async with way_in as (read, write, *_), ClientSession(read, write, **options) as session:
+        await session.initialize()
+        yield session

@@ -158,7 +158,7 @@ def _found(exc: BaseException, *, values: bool = False) -> list[dict[str, Any]]:
             if names & {_PYDANTIC, _PYDANTIC_1, _PYDANTIC_1_ALONE}:
                 return list(islice(_of_pydantic(judged, values=values), MAX_VIOLATIONS))
             if _JSONSCHEMA in names:
-                return [_of_jsonschema(judged, values=values)]
+                return list(islice(_of_jsonschema(judged, values=values), MAX_VIOLATIONS))
     except Exception:  # noqa: BLE001 -- a half-built error, or one with a context that can't be shown
         return []
     return []
@@ -264,24 +264,80 @@ _DEMANDS: Final[dict[str, str]] = {
 }
 
 
-def _of_jsonschema(exc: Any, *, values: bool) -> dict[str, Any]:
-    keyword, demand, given = safe_str(exc.validator), exc.validator_value, exc.instance
-    path = list(exc.absolute_path)
-    item: dict[str, Any] = {"field": _path(path), "rule": keyword, "message": "does not fit its schema"}
+def _of_jsonschema(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
+    """
+    Go through what is wrong; an error without a keyword of its own stands for those in its context.
+    """
+    if isinstance(exc.validator, str):
+        yield from _of_keyword(exc, values=values)
+        return
+    seen: set[tuple[str, str]] = set()
+    for error in exc.context:
+        for item in _of_keyword(error, values=values):
+            # Each of several missing members comes in an error of its own, which does not say which.
+            if (where := (item["field"], item["rule"])) not in seen:
+                seen.add(where)
+                yield item
+
+
+def _of_keyword(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
+    keyword, path = safe_str(exc.validator), list(exc.absolute_path)
+    if keyword == "required":
+        for name in (name for name in exc.validator_value if name not in exc.instance):
+            yield {"field": _path([*path, name]), "rule": keyword, "message": "is missing"}
+    elif keyword == "additionalProperties" and exc.validator_value is False:
+        for name in _surplus(exc):
+            yield {"field": _path([*path, name]), "rule": keyword, "message": "is not known"}
+    elif keyword in {"anyOf", "oneOf"} and (branch := _meant(exc)):
+        for error in branch[:MAX_VIOLATIONS]:
+            yield from _of_keyword(error, values=values)
+    else:
+        item = {"field": _path(path), "rule": keyword, **_demanded(exc, keyword)}
+        yield {**item, "value": exc.instance} if values else item
+
+
+def _surplus(exc: Any) -> list[Any]:
+    known: dict[str, Any] = exc.schema.get("properties", {})
+    patterns: dict[str, Any] = exc.schema.get("patternProperties", {})
+    return [
+        name for name in exc.instance if name not in known and not any(re.search(pattern, name) for pattern in patterns)
+    ]
+
+
+def _demanded(exc: Any, keyword: str) -> dict[str, Any]:
+    demand = exc.validator_value
     if keyword in _DEMANDS:
-        item["message"] = _DEMANDS[keyword].format(_written(demand))[:_MAX_TEXT]
-    elif keyword == "enum":
-        item["allowed"] = [value for value in demand[:_MAX_ALLOWED] if isinstance(value, str | int | float | None)]
-        item["message"] = f"must be one of {', '.join(map(repr, item['allowed']))}"[:_MAX_TEXT]
-    elif keyword == "required":
-        missing = [name for name in demand if name not in given]
-        item |= {"field": _path([*path, *missing[:1]]), "message": "is missing"}
-    elif keyword == "additionalProperties" and demand is False:
-        extra = [name for name in given if name not in exc.schema.get("properties", {})]
-        item |= {"field": _path([*path, *extra[:1]]), "message": "is not known"}
-    if values:
-        item["value"] = given
-    return item
+        return {"message": _DEMANDS[keyword].format(_written(demand))[:_MAX_TEXT]}
+    if keyword == "enum":
+        allowed = [value for value in demand[:_MAX_ALLOWED] if isinstance(value, str | int | float | None)]
+        return {"message": f"must be one of {', '.join(map(repr, allowed))}"[:_MAX_TEXT], "allowed": allowed}
+    if keyword in {"anyOf", "oneOf"} and (types := _types(exc)):
+        return {"message": f"must be of type {' or '.join(types)}"[:_MAX_TEXT]}
+    return {"message": "does not fit its schema"}
+
+
+def _meant(exc: Any) -> list[Any] | None:
+    """
+    Return what is wrong with the one alternative whose type the value has. None: there is not exactly one.
+    """
+    branches: dict[Any, list[Any]] = {}
+    for error in exc.context:
+        branches.setdefault(error.relative_schema_path[0], []).append(error)
+    fitting = [
+        errors
+        for errors in branches.values()
+        if not any(error.validator in {"type", "const"} and not error.relative_path for error in errors)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _types(exc: Any) -> list[str]:
+    """
+    Return the types that the alternatives ask for, if that is all that they ask.
+    """
+    if any(error.validator != "type" or error.relative_path for error in exc.context):
+        return []
+    return list(dict.fromkeys(_written(error.validator_value) for error in exc.context))
 
 
 def _written(demand: Any) -> str:

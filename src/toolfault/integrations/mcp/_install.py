@@ -1,13 +1,13 @@
 """
 Which room guards which kind of server.
 
-A server is known by the names of its classes, so nothing is imported for a kind that is not in use: the SDK's two
-majors have no module in common that tells them apart.
+A server is known by the names of its classes, so nothing is imported for a kind that is not in use.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
 from toolfault.hosting import Guard
@@ -21,7 +21,12 @@ MARK: Final = "__toolfault__"
 #: The class of a server to the room whose ``guard_server`` guards it.
 HOSTS: Final = {
     "mcp.server.mcpserver.server.MCPServer": "_server",
+    "mcp.server.lowlevel.server.Server": "_lowlevel",
+    "mcp.server.fastmcp.server.FastMCP": "_v1_fastmcp",
 }
+
+#: What mcp 1.x has under the same name as 2.x.
+_IN_MCP_1: Final = {"_lowlevel": "_v1_lowlevel"}
 
 
 def install(server: S, guard: Guard | None = None) -> S:
@@ -32,7 +37,7 @@ def install(server: S, guard: Guard | None = None) -> S:
     ``server.call_tool`` inside a tool still raises.
 
     Args:
-        server: An `MCPServer` of mcp 2.3.
+        server: An `MCPServer` or a low-level `Server` of mcp 2.3; a `FastMCP` or a low-level `Server` of mcp 1.x.
         guard: None: a `Guard` with defaults.
 
     Returns:
@@ -47,6 +52,8 @@ def install(server: S, guard: Guard | None = None) -> S:
     for cls in type(server).__mro__:
         room = HOSTS.get(f"{cls.__module__}.{cls.__qualname__}")
         if room is not None:
+            if find_spec("mcp.server.mcpserver") is None:
+                room = _IN_MCP_1.get(room, room)
             host: Any = import_module(f"{__package__}.{room}")
             host.guard_server(server, guard or Guard())
             return server

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, TextContent
 
 from toolfault.hosting import Guard
+from toolfault.integrations.mcp._majors import ProtocolError
 
 
 #: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing client capability,
@@ -21,31 +21,36 @@ def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
     """
     Return a result in wire spelling as the SDK's model; the values were checked where they were made.
     """
-    return CallToolResult(
-        content=[TextContent(type="text", text=block["text"]) for block in result["content"]],
-        structured_content=result.get("structuredContent"),
-        is_error=True,
-        _meta=result.get("_meta"),
-    )
+    # In wire spelling, which both majors take.
+    fields: dict[str, Any] = {
+        "content": [TextContent(type="text", text=block["text"]) for block in result["content"]],
+        "structuredContent": result.get("structuredContent"),
+        "isError": True,
+        "_meta": result.get("_meta"),
+    }
+    return CallToolResult(**fields)
 
 
 def must_pass(guard: Guard, exc: BaseException) -> bool:
     """
     Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the tool meant as one.
 
-    An `MCPError` passes if the tool's own code raised it. One that answers a request which the tool made was raised
-    inside the SDK: it is a failure of what the tool talks to.
+    An `MCPError` (`McpError` in mcp 1.x) passes if the tool's own code raised it. One that answers a request which the
+    tool made was raised inside the SDK: it is a failure of what the tool talks to.
     """
-    if isinstance(exc, MCPError):
-        return getattr(getattr(exc, "error", None), "code", None) in _REQUESTS or not _raised_inside_the_sdk(exc)
+    if isinstance(exc, ProtocolError):
+        return getattr(getattr(exc, "error", None), "code", None) in _REQUESTS or not raised_in(exc, "mcp")
     return guard.passes(exc)
 
 
-def _raised_inside_the_sdk(exc: BaseException) -> bool:
+def raised_in(exc: BaseException, package: str) -> bool:
+    """
+    Tell whether an exception was raised by code of a package.
+    """
     link = exc.__traceback__
     if link is None:
         return False
     while link.tb_next is not None:
         link = link.tb_next
     module = str(link.tb_frame.f_globals.get("__name__"))
-    return module == "mcp" or module.startswith("mcp.")
+    return module == package or module.startswith(f"{package}.")

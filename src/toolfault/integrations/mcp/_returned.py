@@ -7,13 +7,14 @@ Rule 2: a lone surrogate ends a stdio server, whoever wrote it; it is replaced o
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
-from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, TextContent
 
-from toolfault import InvalidEnvelope, McpExecuteError
+from toolfault import InvalidEnvelope, McpExecuteError, ToolFault
 from toolfault.hosting import META_KEY, Call, Guard, encodable, json_safe
+from toolfault.integrations.mcp._majors import STRUCTURED, protocol_error
 from toolfault.integrations.mcp._results import to_call_tool_result
 
 
@@ -26,40 +27,49 @@ def adopted(result: CallToolResult, guard: Guard, call: Call, *, structured: boo
     Return an error result that a tool made, with an envelope if it had none.
     """
     result = made_safe(result)
-    if _has_envelope(result):
-        return result
+    if (own := _envelope_of(result)) is not None:
+        return _noted(result, guard.note_returned(ToolFault.of(own), call))
     texts = [block.text for block in result.content if isinstance(block, TextContent) and block.text.strip()]
-    made = to_call_tool_result(guard.to_result(guard.read_prose("\n".join(texts), call), structured=structured))
-    # The mirror: block 0 is the message. A tool that wrote no text first gets ours in front of its own.
-    message = texts[0] if texts and result.content[0] is _first_text(result) else None
-    content = list(result.content) if message is not None else [made.content[0], *result.content]
-    envelope: Any = made.structured_content
-    if envelope is not None and message is not None:
-        envelope = {**envelope, "message": message}
-    meta = {**(made.meta or {}), **(result.meta or {})}
-    if envelope is None and message is not None:
-        facts = dict(meta[META_KEY])
-        meta[META_KEY] = {**facts, "error": {**facts["error"], "message": message}}
-    update = {"content": content, "meta": meta or None}
-    if result.structured_content is None:
-        update["structured_content"] = envelope
+    first = result.content[0] if result.content else None
+    # A tool that wrote no text first gets ours in front of its own.
+    leads = isinstance(first, TextContent) and bool(first.text.strip())
+    fault = guard.read_prose(texts[0] if leads else "", call, more="\n".join(texts[1:] if leads else texts))
+    # What the tool has in the place of an envelope stays; the envelope goes into `_meta` then.
+    structured = structured and getattr(result, STRUCTURED) is None
+    made = to_call_tool_result(guard.to_result(fault, structured=structured))
+    mirror = TextContent(type="text", text=fault.envelope.message)
+    content = [mirror, *(_shown(block, guard) for block in result.content[leads:])]
+    update: dict[str, Any] = {"content": content, "meta": {**(made.meta or {}), **(result.meta or {})} or None}
+    if structured:
+        update[STRUCTURED] = getattr(made, STRUCTURED)
     return result.model_copy(update=update)
 
 
-def _first_text(result: CallToolResult) -> TextContent | None:
-    return next((block for block in result.content if isinstance(block, TextContent) and block.text.strip()), None)
+def _shown(block: Any, guard: Guard) -> Any:
+    return block.model_copy(update={"text": guard.safe_text(block.text)}) if isinstance(block, TextContent) else block
 
 
-def _has_envelope(result: CallToolResult) -> bool:
+def _noted(result: CallToolResult, failure_id: str) -> CallToolResult:
+    """
+    Return a result with the id that the log has, where the tool left room for it.
+    """
+    meta = result.meta or {}
+    return (
+        result
+        if META_KEY in meta
+        else result.model_copy(update={"meta": {**meta, META_KEY: {"v": 1, "id": failure_id}}})
+    )
+
+
+def _envelope_of(result: CallToolResult) -> McpExecuteError | None:
     facts: Any = (result.meta or {}).get(META_KEY)
-    places: list[Any] = [result.structured_content, facts.get("error") if isinstance(facts, dict) else None]  # pyright: ignore[reportUnknownMemberType] -- a peer's
+    places: list[Any] = [getattr(result, STRUCTURED), facts.get("error") if isinstance(facts, dict) else None]  # pyright: ignore[reportUnknownMemberType] -- a peer's
     for place in places:
         try:
-            McpExecuteError.from_wire(place)
+            return McpExecuteError.from_wire(place)
         except InvalidEnvelope:
             continue
-        return True
-    return False
+    return None
 
 
 def made_safe(result: CallToolResult) -> CallToolResult:
@@ -75,11 +85,29 @@ def made_safe(result: CallToolResult) -> CallToolResult:
     return result
 
 
-def protocol_error_made_safe(exc: MCPError) -> MCPError:
+def serializable(result: CallToolResult) -> CallToolResult:
+    """
+    Return a result that serializes, with lone surrogates replaced wherever they were; the same one if it has none.
+
+    Raises:
+        TypeError: It holds what is no JSON.
+        ValueError: As TypeError.
+    """
+    try:
+        result.model_dump_json(by_alias=True)
+    except ValueError:
+        values = result.model_dump(by_alias=True)
+        json.dumps(values)
+        return CallToolResult.model_validate(json_safe(values, _MAX_DEPTH))
+    return result
+
+
+def protocol_error_made_safe(exc: Any) -> Exception:
     """
     Return a protocol error that every serializer takes, the same one if it was so already.
     """
-    message, data = encodable(exc.message), json_safe(exc.data)
-    if message is exc.message and data == exc.data:
+    error = exc.error
+    message, data = encodable(error.message), json_safe(error.data)
+    if message is error.message and data == error.data:
         return exc
-    return MCPError(exc.code, message, data).with_traceback(exc.__traceback__)
+    return protocol_error(error.code, message, data).with_traceback(exc.__traceback__)

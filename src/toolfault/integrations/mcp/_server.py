@@ -7,24 +7,22 @@ The public ``call_tool`` is the one place where the SDK still has the exception;
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, InputRequiredResult, Tool
 
-from toolfault.hosting import Call, Guard, GuardOptions, Phase, last_resort, widen_schema
-from toolfault.integrations.mcp._function import OPTIONS, answering, is_async
+from toolfault.hosting import Call, Guard, Phase
+from toolfault.integrations.mcp._declared import declared_by, declared_in
+from toolfault.integrations.mcp._function import answering, is_async
+from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK, install
-from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
-from toolfault.integrations.mcp._returned import adopted, made_safe, protocol_error_made_safe
+from toolfault.integrations.mcp._negotiation import announce
+from toolfault.integrations.mcp._returned import made_safe
 
-
-_log = logging.getLogger("toolfault")
 
 #: The SDK's steps of a call, by the function that does them; a hint with a fallback (sdk-map 1.3).
 _PHASES: Final[dict[str, Phase]] = {
@@ -72,9 +70,8 @@ class _Installed:
 
     def __init__(self, server: MCPServer[Any], guard: Guard) -> None:
         self._server = server
-        self._guard = guard
+        self._host = Host(guard)
         self._guards: dict[str, Guard] = {}
-        self._schemas: dict[str, tuple[object, dict[str, Any] | None]] = {}
         self._call_tool = server.call_tool
         self._list_tools = server.list_tools
         self._add_tool = server.add_tool
@@ -88,6 +85,7 @@ class _Installed:
         }
         for name, value in replaced.items():
             setattr(server, name, value)
+        announce(server)
         for name in self._names():
             self._check(name)
 
@@ -114,7 +112,8 @@ class _Installed:
             # By its exact type first: pydantic's isinstance is slow, and this is the path of calls that succeed.
             if type(result) is CallToolResult or isinstance(result, CallToolResult):
                 if result.is_error:
-                    return adopted(result, guard, self._call(name, arguments), structured=self._is_structured(name))
+                    call = self._call(name, arguments)
+                    return self._host.adopt(result, guard, call, self._placed(name))
                 return made_safe(result)
         except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
             return await self._answer(exc, name, arguments)
@@ -126,61 +125,37 @@ class _Installed:
     async def _answer(self, exc: BaseException, name: str, arguments: dict[str, Any]) -> CallToolResult:
         guard = self._guards.get(name) or self._guard_for(name)
         raised, phase = _original(exc, name)
-        if must_pass(guard, raised):
-            raise protocol_error_made_safe(raised) if isinstance(raised, MCPError) else raised
-        try:
-            available = await self._available() if phase == "lookup" else ()
-            fault = guard.judge(raised, self._call(name, arguments, phase=phase, available=available))
-            return to_call_tool_result(guard.to_result(fault, structured=self._is_structured(name)))
-        except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
-            _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", name[:128])
-            return to_call_tool_result(last_resort())
+        raise_if_it_must_pass(raised, guard)
+        available = await self._available() if phase == "lookup" else ()
+        call = self._call(name, arguments, phase=phase, available=available)
+        return self._host.answer(raised, guard, call, self._placed(name))
 
     async def _available(self) -> tuple[str, ...]:
         """
         Return the names that ``tools/list`` shows.
         """
-        return tuple(tool.name for tool in await self._list_tools())
+        try:
+            return tuple(tool.name for tool in await self._list_tools())
+        except Exception:  # noqa: BLE001 -- a subclass may list as it likes; then no name is near
+            return ()
 
     def _call(
         self, name: str, arguments: dict[str, Any], *, phase: Phase = "body", available: tuple[str, ...] = ()
     ) -> Call:
         return Call(tool=name, arguments=arguments, phase=phase, function=self._function(name), available=available)
 
-    # Schemas
+    # Listings
 
     async def list_tools(self) -> list[Tool]:
         """
-        List the tools, with room for the envelope in their output schemas.
+        List the tools, with room for the envelope in their output schemas, and with what they declare to fail with.
         """
-        tools = await self._list_tools()
-        if self._guard.output_schema != "widen":
-            return tools
-        return [self._widened(tool) for tool in tools]
+        return [self._host.listed(tool, declared_by(self._function(tool.name))) for tool in await self._list_tools()]
 
-    def _widened(self, tool: Tool) -> Tool:
-        if tool.output_schema is None:
-            return tool
-        widened = self._widened_schema(tool.name, tool.output_schema)
-        return tool if widened is None else tool.model_copy(update={"output_schema": widened})
-
-    def _widened_schema(self, name: str, schema: dict[str, Any]) -> dict[str, Any] | None:
-        # Known by identity: a tool that is replaced brings a schema of its own.
-        known = self._schemas.get(name)
-        if known is None or known[0] is not schema:
-            known = self._schemas[name] = (schema, widen_schema(schema))
-            if known[1] is None:
-                _log.info("Tool %r: its outputSchema has no room for the envelope, which goes into _meta", name)
-        return known[1]
-
-    def _is_structured(self, name: str) -> bool:
-        """
-        Tell whether a tool's envelope may stand in ``structuredContent``.
-        """
-        schema = self._own_schema(name)
-        if schema is None or self._guard.output_schema == "keep":
-            return True
-        return self._guard.output_schema == "widen" and self._widened_schema(name, schema) is not None
+    def _placed(self, name: str) -> Placed:
+        tool = self._tool(name)
+        codes = declared_in(getattr(tool, "meta", None)) or declared_by(getattr(tool, "fn", None))
+        return Placed(self._host.is_structured(name, getattr(tool, "output_schema", None)), codes)
 
     # Tools. The SDK has no public way to one; everything that looks inside stands here.
 
@@ -201,19 +176,12 @@ class _Installed:
     def _function(self, name: str) -> Callable[..., Any] | None:
         return getattr(self._tool(name), "fn", None)
 
-    def _own_schema(self, name: str) -> dict[str, Any] | None:
-        return getattr(self._tool(name), "output_schema", None)
-
     def _guard_for(self, name: str) -> Guard:
         function = self._function(name)
         if function is None:
             # An unknown name: there are as many as callers think of.
-            return self._guard
-        options: GuardOptions = getattr(function, OPTIONS, None) or GuardOptions()
-        if "timeout" in options:
-            # The function keeps its own time; here it would run out twice.
-            options = {**options, "timeout": None}
-        guard = self._guards[name] = self._guard.with_options(**options) if options else self._guard
+            return self._host.guard
+        guard = self._guards[name] = self._host.guard_for(function)
         return guard
 
     def add_tool(self, fn: Callable[..., Any], name: str | None = None, **kwargs: Any) -> None:

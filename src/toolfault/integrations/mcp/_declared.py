@@ -1,0 +1,183 @@
+"""
+What a tool says that it can fail with: written on its function, published in its ``_meta``, held against what happens.
+
+Rule 1: what a tool's own ``_meta`` says already stands.
+Rule 2: a failure that was not declared leaves as it is; the log says so once for each tool and code.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from mcp.types import CallToolResult
+
+from toolfault import McpErrorCode, McpExecuteError
+from toolfault.hosting import META_KEY, META_VERSION
+from toolfault.integrations.mcp._majors import STRUCTURED
+
+
+_log = logging.getLogger("toolfault")
+
+#: Where `guarded` leaves a tool's codes for `install`.
+FAILS_WITH: Final = "__toolfault_fails_with__"
+
+#: How many tools and codes are remembered as logged; declared tools are few.
+_MAX_SEEN: Final = 4096
+
+#: What each code means, in a few words.
+MEANINGS: Final[dict[McpErrorCode, str]] = {
+    McpErrorCode.TOOL_NOT_FOUND: "no tool of that name",
+    McpErrorCode.TOOL_TIMEOUT: "time ran out after work began",
+    McpErrorCode.TOOL_PANICKED: "the tool's code failed in a way that its author did not plan",
+    McpErrorCode.INVALID_ARGUMENTS: "the caller can mend it by calling differently",
+    McpErrorCode.PERMISSION_DENIED: "the caller is known and not allowed",
+    McpErrorCode.QUOTA_EXCEEDED: "a limit is reached; waiting or paying helps",
+    McpErrorCode.NETWORK_BLOCKED: "a policy, not an outage, stops the connection",
+    McpErrorCode.MCP_SERVER_UNREACHABLE: "the MCP server itself cannot be reached, or died",
+    McpErrorCode.INTERNAL: "the server, or something behind it, failed",
+}
+
+
+def codes_of(fails_with: Iterable[McpErrorCode | str]) -> tuple[str, ...]:
+    """
+    Return the codes that an author listed, as they stand on the wire, each once.
+
+    Raises:
+        ValueError: One is no code, or is ``unknown``, which no server sends.
+    """
+    if isinstance(fails_with, str):
+        raise ValueError(f"fails_with is a list; write [{str(fails_with)!r}]")
+    # The envelope knows its codes, and says which there are.
+    codes = [McpExecuteError.new(code, "-").code for code in fails_with]
+    if McpErrorCode.UNKNOWN in codes:
+        raise ValueError("fails_with can't list 'unknown': it is a reader's word, and no server sends it")
+    return tuple(dict.fromkeys(code.value for code in codes))
+
+
+def declared_by(function: object) -> tuple[str, ...]:
+    """
+    Return what a function declared; empty if nothing.
+    """
+    return getattr(function, FAILS_WITH, ())
+
+
+def declared_in(meta: Any) -> tuple[str, ...]:
+    """
+    Return what a tool's ``_meta`` declares; empty if nothing.
+    """
+    ours: Any = meta.get(META_KEY) if isinstance(meta, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anybody's
+    codes: Any = ours.get("fails_with") if isinstance(ours, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anybody's
+    return tuple(map(str, codes)) if isinstance(codes, list | tuple) else ()  # pyright: ignore[reportUnknownArgumentType] -- anybody's
+
+
+def published(tool: Any, codes: tuple[str, ...]) -> Any:
+    """
+    Return a listed tool with what its function declared in its ``_meta``; the same one if there is nothing to say.
+    """
+    meta: Any = getattr(tool, "meta", None)
+    if not codes or declared_in(meta):
+        return tool
+    known: dict[str, Any] = dict(meta or {})
+    ours: Any = known.get(META_KEY)
+    known[META_KEY] = {**(ours if isinstance(ours, dict) else {}), "v": META_VERSION, "fails_with": list(codes)}
+    return tool.model_copy(update={"meta": known})
+
+
+class Watch:
+    """
+    Notices failures that were not declared.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str]] = set()
+
+    def notice(self, tool: str, code: str, codes: tuple[str, ...], *, adapter: bool = False) -> None:
+        """
+        Log a code that the tool does not declare, the first time.
+
+        Args:
+            tool: The tool that failed.
+            code: What it failed with.
+            codes: What it declares; empty if nothing.
+            adapter: Whether the guard itself found it out, as an unknown name, refused arguments or its own timeout;
+                that needs no declaration. Nor does a crash: nobody plans it.
+        """
+        if not codes or adapter or not code or code in codes or code == McpErrorCode.TOOL_PANICKED:
+            return
+        if (tool, code) in self._seen or len(self._seen) >= _MAX_SEEN:
+            return
+        self._seen.add((tool, code))
+        _log.warning("Tool %r failed with %s, and declares only %s", tool[:128], code[:128], ", ".join(codes))
+
+
+def code_of(result: CallToolResult) -> str:
+    """
+    Return the code of an error result that carries an envelope; empty if there is none.
+    """
+    for envelope in (getattr(result, STRUCTURED), _member((result.meta or {}).get(META_KEY), "error")):
+        code = _member(envelope, "code")
+        if isinstance(code, str):
+            return code
+    return ""
+
+
+async def declared(source: Any) -> str:
+    """
+    Return what the tools of a server declare to fail with, as a Markdown table, for its documentation.
+
+    Category and retryable are the codes' defaults; a single failure may differ in either.
+
+    Args:
+        source: A guarded `MCPServer`, a guarded low-level `Server` (its lifespan runs, since it can only be asked over
+            a session), or a list of tools as a client gets it.
+    """
+    rows = [
+        _row(str(_member(tool, "name")), envelope)
+        for tool in await _tools_of(source)
+        for envelope in _envelopes(declared_in(_member(tool, "meta", "_meta")))
+    ]
+    if not rows:
+        return "No tool declares what it fails with.\n"
+    head = ["| tool | code | meaning | category | retryable |", "| --- | --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows, ""])
+
+
+def _row(tool: str, envelope: McpExecuteError) -> str:
+    again = "yes" if envelope.retryable else "no"
+    cells = [f"`{tool.replace('|', '&#124;')}`", f"`{envelope.code.value}`", MEANINGS[envelope.code]]
+    return f"| {' | '.join([*cells, envelope.category.value, again])} |"
+
+
+def _envelopes(codes: tuple[str, ...]) -> Iterable[McpExecuteError]:
+    for code in codes:
+        # What another server declares in its own words has no meaning here.
+        if code in MEANINGS:
+            yield McpExecuteError.new(code, "-")
+
+
+async def _tools_of(source: Any) -> Iterable[Any]:
+    if isinstance(source, Iterable):
+        return source  # pyright: ignore[reportUnknownVariableType] -- anybody's
+    if not hasattr(source, "get_request_handler"):
+        tools: list[Any] = await source.list_tools()
+        return tools
+    from mcp import Client  # noqa: PLC0415 -- mcp 1.x has none
+
+    found: list[Any] = []
+    async with Client(source) as client:
+        page = await client.list_tools()
+        found += page.tools
+        while page.next_cursor:
+            page = await client.list_tools(cursor=page.next_cursor)
+            found += page.tools
+    return found
+
+
+def _member(tool: Any, *names: str) -> Any:
+    for name in names:
+        value = tool.get(name) if isinstance(tool, Mapping) else getattr(tool, name, None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anybody's
+        if value is not None:
+            return value  # pyright: ignore[reportUnknownVariableType] -- anybody's
+    return None

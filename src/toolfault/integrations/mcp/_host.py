@@ -1,0 +1,126 @@
+"""
+What the kinds of servers have in common: one guard, tools with options of their own, schemas with room for an envelope.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any, Final, NamedTuple
+
+from mcp.types import CallToolResult, Tool
+
+from toolfault.hosting import Call, Guard, last_resort, widen_schema
+from toolfault.integrations.mcp._declared import Watch, code_of, published
+from toolfault.integrations.mcp._function import options_of
+from toolfault.integrations.mcp._majors import OUTPUT_SCHEMA, ProtocolError
+from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
+from toolfault.integrations.mcp._returned import adopted, protocol_error_made_safe
+
+
+_log = logging.getLogger("toolfault")
+
+#: How many tools' widened schemas are kept; a server whose tools change their names all the time starts anew.
+_MAX_SCHEMAS: Final = 4096
+
+
+class Placed(NamedTuple):
+    """
+    What answers need to know of a tool.
+    """
+
+    structured: bool
+    """Whether its envelope may stand in ``structuredContent``."""
+    codes: tuple[str, ...]
+    """What it declares to fail with; empty if nothing."""
+
+
+class Host:
+    """
+    One server's guard, and what it remembers of the server's tools.
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        self.guard = guard
+        self._watch = Watch()
+        self._schemas: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {}
+
+    def guard_for(self, function: object) -> Guard:
+        """
+        Return the guard with the options that a function brings.
+        """
+        options = options_of(function)
+        return self.guard.with_options(**options) if options else self.guard
+
+    # Failures
+
+    def answer(self, exc: BaseException, guard: Guard, call: Call, tool: Placed) -> CallToolResult:
+        """
+        Return the answer to what a tool raised.
+
+        Args:
+            exc: What was raised.
+            guard: The tool's.
+            call: The call that it ended.
+            tool: What the server knows of the tool.
+        """
+        try:
+            fault = guard.judge(exc, call)
+            self._watch.notice(call.tool, fault.code.value, tool.codes, adapter=fault.facts.get("origin") == "adapter")
+            return to_call_tool_result(guard.to_result(fault, structured=tool.structured))
+        except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
+            _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", call.tool[:128])
+            return to_call_tool_result(last_resort())
+
+    def adopt(self, result: CallToolResult, guard: Guard, call: Call, tool: Placed) -> CallToolResult:
+        """
+        Return an error result that a tool returned by itself, with an envelope; see `answer`.
+        """
+        made = adopted(result, guard, call, structured=tool.structured)
+        self._watch.notice(call.tool, code_of(made), tool.codes)
+        return made
+
+    # Schemas
+
+    def listed(self, tool: Tool, codes: tuple[str, ...]) -> Tool:
+        """
+        Return a tool as ``tools/list`` shows it: with room for the envelope, and what it declares to fail with.
+        """
+        tool = published(tool, codes)
+        schema: dict[str, Any] | None = getattr(tool, OUTPUT_SCHEMA)
+        if schema is None or self.guard.output_schema != "widen":
+            return tool
+        widened = self._widened(tool.name, schema)
+        return tool if widened is None else tool.model_copy(update={OUTPUT_SCHEMA: widened})
+
+    def is_structured(self, name: str, schema: dict[str, Any] | None) -> bool:
+        """
+        Tell whether a tool's envelope may stand in ``structuredContent``.
+        """
+        if schema is None or self.guard.output_schema == "keep":
+            return True
+        return self.guard.output_schema == "widen" and self._widened(name, schema) is not None
+
+    def _widened(self, name: str, schema: dict[str, Any]) -> dict[str, Any] | None:
+        known = self._schemas.get(name)
+        # By their values: a handler may make its schemas anew for each listing, or change one in its place.
+        if known is not None and schema in known:
+            return known[1]
+        widened = widen_schema(schema)
+        if widened is None:
+            _log.info("Tool %r: its outputSchema has no room for the envelope, which goes into _meta", name[:128])
+        if len(self._schemas) >= _MAX_SCHEMAS:
+            self._schemas.clear()
+        self._schemas[name] = (copy.deepcopy(schema), widened)
+        return widened
+
+
+def raise_if_it_must_pass(exc: BaseException, guard: Guard) -> None:
+    """
+    Raise again what must leave unanswered.
+
+    Raises:
+        BaseException: The exception itself, or a protocol error that every serializer takes.
+    """
+    if must_pass(guard, exc):
+        raise protocol_error_made_safe(exc) if isinstance(exc, ProtocolError) else exc

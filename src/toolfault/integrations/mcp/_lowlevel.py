@@ -1,0 +1,359 @@
+"""
+A whole low-level `Server` of mcp 2.x behind a guard.
+
+One handler serves all tools, and the SDK hands it whatever a caller sends: what it raises becomes a JSON-RPC error with
+a code by accident. So the guard does here what `MCPServer` does by itself: names and arguments are held against what
+the server's own ``tools/list`` lists.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ErrorData,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Result,
+    Tool,
+)
+from pydantic import BaseModel
+from pydantic import ValidationError as PydanticError
+
+from toolfault import McpErrorCode, ToolFault
+from toolfault.hosting import Call, Guard, Phase
+from toolfault.integrations.mcp._declared import declared_by
+from toolfault.integrations.mcp._function import Dispatch, answering
+from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
+from toolfault.integrations.mcp._install import MARK
+from toolfault.integrations.mcp._listing import Listing
+from toolfault.integrations.mcp._negotiation import announce
+from toolfault.integrations.mcp._returned import made_safe, serializable
+
+
+_log = logging.getLogger("toolfault")
+
+Handler = Callable[[Any, Any], Awaitable[Any]]
+"""
+Takes a request's context and its parameters, and returns the result.
+"""
+
+#: How many pages of a server's tools are looked through for a name.
+_MAX_PAGES: Final = 100
+
+#: The first revision whose structured content may be something else than an object.
+_ANY_STRUCTURE: Final = "2026-07-28"
+
+
+def guard_server(server: Server[Any], guard: Guard) -> None:
+    """
+    Guard a server; see `install`. Handlers that are registered later are guarded too.
+    """
+    _Installed(server, guard)
+
+
+class _Refused(Exception):  # noqa: N818 -- says what happened; never leaves this module
+    """
+    A call that does not get as far as the handler.
+    """
+
+    def __init__(self, why: Exception, phase: Phase) -> None:
+        super().__init__(why, phase)
+        self.why = why
+        self.phase: Phase = phase
+
+
+class _Installed:
+    """
+    What stands between one server and its handlers.
+    """
+
+    def __init__(self, server: Server[Any], guard: Guard) -> None:
+        self._host = Host(guard)
+        self._guards: WeakKeyDictionary[Any, Guard] = WeakKeyDictionary()
+        self._listing = Listing()
+        self._list: Handler | None = None
+        self._declared: tuple[str, ...] = ()
+        self._complained = False
+        self._add = server.add_request_handler
+        self._doors: dict[str, Callable[[Any], Handler]] = {"tools/call": self._calling, "tools/list": self._lists}
+        for method in self._doors:
+            entry = server.get_request_handler(method)
+            if entry is not None:
+                self.add_request_handler(method, entry.params_type, entry.handler)
+        replaced: dict[str, Any] = {"add_request_handler": self.add_request_handler, MARK: self}
+        for name, value in replaced.items():
+            setattr(server, name, value)
+        announce(server)
+
+    def add_request_handler(self, method: str, params_type: type[BaseModel], handler: Handler) -> None:
+        """
+        Register a handler. See ``Server.add_request_handler``.
+        """
+        door = self._doors.get(method)
+        self._add(method, params_type, handler if door is None else door(handler))
+
+    # Calls
+
+    def _calling(self, handler: Handler) -> Handler:
+        """
+        Return a handler of ``tools/call`` whose every failure is answered.
+        """
+        guard = self._host.guard_for(handler)
+        self._declared = declared_by(handler)
+
+        async def in_time(dispatch: Dispatch, params: CallToolRequestParams) -> Any:
+            known = self._listing.get(params.name)
+            if known is None or known.refused(params.arguments or {}) is not None:
+                _refuse(params, await self._listed_anew(dispatch))
+            return await handler(dispatch.context, params)
+
+        async def call(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
+            answers = answering.get()
+            # Somebody took the guarded handler, wrapped it and registered it again: the outer one answers.
+            if isinstance(answers, Dispatch) and answers.context is ctx:
+                return await handler(ctx, params)
+            dispatch = Dispatch(ctx)
+            token = answering.set(dispatch)
+            try:
+                if guard.timeout is None:
+                    result = await in_time(dispatch, params)
+                else:
+                    result = await guard.within_timeout(lambda: in_time(dispatch, params))
+                # By its exact type first: pydantic's isinstance is slow, and this is the path of calls that succeed.
+                if type(result) is not CallToolResult:
+                    result = _read(result)
+                if not isinstance(result, CallToolResult):
+                    return result
+                result = _sendable(result, ctx.protocol_version)
+                if not result.is_error:
+                    return result
+                made_of = self._call(handler, dispatch, params)
+                return self._host.adopt(result, self._guard_of(made_of), made_of, self._placed(made_of))
+            except BaseException as exc:  # noqa: BLE001 -- whatever a handler raises is answered, or passes by name
+                return await self._answer(exc, handler, dispatch, params)
+            finally:
+                answering.reset(token)
+
+        return call
+
+    async def _answer(
+        self, exc: BaseException, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
+    ) -> CallToolResult:
+        phase: Phase = "body"
+        if isinstance(exc, _Refused):
+            phase = exc.phase
+            exc = exc.why
+        call = self._call(handler, dispatch, params)
+        raise_if_it_must_pass(exc, self._guard_of(call))
+        if phase == "body" and _names(exc, params.name) and await self._is_gone(dispatch, params.name):
+            phase = "lookup"
+        placed = self._placed(call)
+        if isinstance(exc, _NoResult):
+            _log.error("Tool %r: %s", params.name[:128], exc.envelope.message)
+            placed = placed._replace(codes=())
+        call = replace(call, phase=phase, available=dispatch.listing.names() if phase == "lookup" else ())
+        return self._host.answer(exc, self._guard_of(call), call, placed)
+
+    def _call(self, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams) -> Call:
+        return Call(tool=params.name, arguments=params.arguments or {}, function=dispatch.function or handler)
+
+    def _guard_of(self, call: Call) -> Guard:
+        function = call.function
+        try:
+            known = self._guards.get(function)
+            if known is None:
+                known = self._guards[function] = self._host.guard_for(function)
+        except TypeError:  # a callable object that can't be hashed or referred to weakly
+            return self._host.guard_for(function)
+        return known
+
+    def _placed(self, call: Call) -> Placed:
+        known = self._listing.get(call.tool)
+        if known is None:
+            return Placed(structured=True, codes=declared_by(call.function))
+        structured = self._host.is_structured(call.tool, known.tool.output_schema)
+        return Placed(structured=structured, codes=known.codes or declared_by(call.function))
+
+    # Names and arguments
+
+    def _lists(self, handler: Handler) -> Handler:
+        """
+        Return a handler of ``tools/list`` that shows each tool with room for the envelope.
+        """
+        self._list = handler
+
+        async def list_tools(ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None) -> Any:
+            result = _as_listing(await handler(ctx, params))
+            if not isinstance(result, ListToolsResult):
+                return result
+            page = bool(result.next_cursor or (params is not None and params.cursor))
+            self._listing = Listing(result.tools, self._listing, page=page)
+            tools = [self._host.listed(tool, self._declared) for tool in result.tools]
+            return result.model_copy(update={"tools": tools})
+
+        return list_tools
+
+    async def _listed_anew(self, dispatch: Dispatch) -> Listing | None:
+        """
+        Return what the server lists for this request. None: that can't be found out.
+        """
+        if self._list is None:
+            return None
+        try:
+            tools = await _all_pages(self._list, replace(dispatch.context, method="tools/list", params=None))
+        except Exception:  # noqa: BLE001 -- whatever stands in the way: then nothing is checked
+            if not self._complained:
+                self._complained = True
+                _log.warning("the tools can't be listed, so names and arguments are not checked", exc_info=True)
+            return None
+        finally:
+            # A guarded function below the listing is not the tool.
+            dispatch.function = None
+        self._complained = False
+        listing = self._listing = dispatch.listing = Listing(tools, self._listing)
+        return listing
+
+    async def _is_gone(self, dispatch: Dispatch, name: str) -> bool:
+        """
+        Tell whether a tool that failed with its own name in the text is not listed, or not any more.
+        """
+        function = dispatch.function
+        listing = dispatch.listing or await self._listed_anew(dispatch)
+        dispatch.function = function
+        return listing is not None and listing.get(name) is None
+
+
+def _refuse(params: CallToolRequestParams, listing: Listing | None) -> None:
+    """
+    Refuse a call that does not fit the listing that was made for it.
+
+    Raises:
+        _Refused: It does not.
+    """
+    if listing is None:
+        return
+    known = listing.get(params.name)
+    if known is None:
+        raise _Refused(LookupError("no such tool is listed"), "lookup")
+    if (wrong := known.refused(params.arguments or {})) is not None:
+        raise _Refused(wrong, "arguments")
+
+
+async def _all_pages(handler: Handler, ctx: ServerRequestContext[Any, Any]) -> list[Tool]:
+    tools: list[Tool] = []
+    params = PaginatedRequestParams()
+    for _ in range(_MAX_PAGES):
+        page = _as_listing(await handler(ctx, params))
+        if not isinstance(page, ListToolsResult):
+            raise TypeError(f"the handler of tools/list returned a value of type {type(page).__name__}")
+        tools += page.tools
+        # An empty cursor would begin again.
+        if not page.next_cursor:
+            return tools
+        params = PaginatedRequestParams(cursor=page.next_cursor)
+    raise RuntimeError(f"the listing of tools does not end within {_MAX_PAGES} pages")
+
+
+def _as_listing(result: Any) -> Any:
+    """
+    Return a listing as a model, also where a handler made it as a dict; anything else as it is.
+    """
+    if not isinstance(result, dict):
+        return result
+    try:
+        return ListToolsResult.model_validate(result)
+    except ValueError:
+        return result  # pyright: ignore[reportUnknownVariableType] -- what it is, the SDK tells its author
+
+
+def _names(exc: BaseException, tool: str) -> bool:
+    if isinstance(exc, ToolFault):
+        return False
+    try:
+        return tool in str(exc)
+    except Exception:  # noqa: BLE001 -- an exception whose text fails names nothing
+        return False
+
+
+# What handlers return
+
+
+class _NoResult(ToolFault):
+    """
+    What a handler returned is no result that the protocol can carry; the tool may have done its work.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            McpErrorCode.INTERNAL,
+            f"The tool returned {what}, so its result can't be sent. The server's author has to correct it.",
+            outcome="executed",
+        )
+
+
+def _read(result: Any) -> Any:
+    """
+    Return what a handler returned, as a model where it is a result as a dict in either spelling.
+
+    Raises:
+        MCPError: It is a protocol error, as the SDK takes one.
+        _NoResult: It is nothing that the SDK takes.
+    """
+    if isinstance(result, ErrorData):
+        raise MCPError.from_error_data(result)
+    kind = result.get("resultType") if isinstance(result, dict) else getattr(result, "result_type", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anything
+    if kind not in {None, "complete"} and isinstance(result, dict | Result):
+        # A request for input, or an extension's own.
+        return result  # pyright: ignore[reportUnknownVariableType] -- anything
+    if isinstance(result, dict):
+        try:
+            return CallToolResult.model_validate(result)
+        except ValueError as exc:
+            raise _NoResult(f"a dict that is no result ({_misfit(exc)})") from exc
+    if not isinstance(result, CallToolResult):
+        raise _NoResult(_described(result))
+    return result
+
+
+def _misfit(exc: ValueError) -> str:
+    errors: list[Any] = exc.errors() if isinstance(exc, PydanticError) else []
+    return "; ".join(
+        f"`{'.'.join(map(str, error['loc']))}` is {'missing' if error['type'] == 'missing' else 'not valid'}"
+        for error in errors[:3]
+    )
+
+
+def _described(value: object) -> str:
+    kind = "None" if value is None else f"a value of type {type(value).__name__[:64]}"
+    return f"{kind} where a CallToolResult belongs"
+
+
+def _sendable(result: CallToolResult, version: str) -> CallToolResult:
+    """
+    Return a result that the SDK can serialize, the same one if it is so already.
+
+    Raises:
+        _NoResult: It can't.
+    """
+    result = made_safe(result)
+    structured = result.structured_content
+    if structured is None and not result.meta:
+        return result
+    if version < _ANY_STRUCTURE and structured is not None and not isinstance(structured, dict):
+        raise _NoResult(
+            f"structured content of type {type(structured).__name__[:64]}, and {version} takes objects only"
+        )
+    try:
+        return serializable(result)
+    except (TypeError, ValueError) as exc:
+        raise _NoResult("structured content or _meta with values that are no JSON") from exc

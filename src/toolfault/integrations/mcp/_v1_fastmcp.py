@@ -1,0 +1,165 @@
+"""
+A whole `FastMCP` of mcp 1.x behind a guard.
+
+It stands on a low-level server, and that is where it is guarded; here is what a FastMCP knows of each tool. The public
+``call_tool`` stays as it is: inside a tool it raises, as ever.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Final
+
+from toolfault.hosting import Call, Guard, Phase
+from toolfault.integrations.mcp._declared import declared_by, declared_in
+from toolfault.integrations.mcp._function import is_async
+from toolfault.integrations.mcp._host import Placed
+from toolfault.integrations.mcp._install import MARK
+from toolfault.integrations.mcp._results import raised_in
+from toolfault.integrations.mcp._v1_lowlevel import Installed
+
+
+_SDK: Final = "mcp.server.fastmcp"
+
+# Type checkers see the other major.
+_errors: Final[Any] = import_module(f"{_SDK}.exceptions")
+
+#: The SDK's steps of a call, each a function in a module: all of it, the body with its arguments, and its result.
+_RUN: Final = (f"{_SDK}.tools.base", "run")
+_CALL: Final = (f"{_SDK}.utilities.func_metadata", "call_fn_with_arg_validation")
+_CONVERT: Final = (f"{_SDK}.utilities.func_metadata", "convert_result")
+
+#: Where `_CALL` goes before it comes to the body.
+_ARGUMENTS: Final = {
+    ("pydantic.main", "model_validate"),
+    (f"{_SDK}.utilities.func_metadata", "pre_parse_json"),
+    (f"{_SDK}.utilities.func_metadata", "model_dump_one_level"),
+}
+
+
+def guard_server(server: Any, guard: Guard) -> None:
+    """
+    Guard a server; see `install`.
+    """
+    _InstalledFastMCP(server, guard)
+
+
+class _InstalledFastMCP(Installed):
+    """
+    What stands between one FastMCP and its tools.
+    """
+
+    def __init__(self, server: Any, guard: Guard) -> None:
+        # The SDK has no public way to these two.
+        self._manager = server._tool_manager  # noqa: SLF001 -- as above
+        super().__init__(server._mcp_server, guard)  # noqa: SLF001 -- as above
+        self._list_tools = server.list_tools
+        self._add_tool = server.add_tool
+        replaced: dict[str, Any] = {"list_tools": self.list_tools, "add_tool": self.add_tool, MARK: self}
+        for name, value in replaced.items():
+            setattr(server, name, value)
+        for tool in self._manager.list_tools():
+            self._check(tool.name)
+
+    def add_tool(self, fn: Callable[..., Any], name: str | None = None, *args: Any, **kwargs: Any) -> None:
+        """
+        Register a tool. See ``FastMCP.add_tool``.
+        """
+        self._add_tool(fn, name, *args, **kwargs)
+        self._check(name or str(getattr(fn, "__name__", "")))
+
+    def _check(self, name: str) -> None:
+        function = self._function_of(name)
+        if function is None or self._host.guard_for(function).timeout is None or is_async(function):
+            return
+        warnings.warn(
+            f"tool {name!r} is a sync function, which mcp 1.x runs on the event loop, where the guard's timeout can't"
+            " stop it; decorate it with @guarded(timeout=...) to run it in a thread, or make it async",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    async def list_tools(self) -> list[Any]:
+        """
+        List the tools as clients see them. See ``FastMCP.list_tools``.
+        """
+        return [self._host.listed(tool, self._codes_of(tool.name)) for tool in await self._list_tools()]
+
+    # What is known of a tool
+
+    def _function_of(self, name: str) -> Callable[..., Any] | None:
+        return getattr(self._manager.get_tool(name), "fn", None)
+
+    def _call(self, running: Any, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
+        # A guarded function that the tool calls is not the tool.
+        return replace(super()._call(running, phase, available), function=self._function_of(running.name))
+
+    def _guard_at(self, name: str) -> Guard:
+        return self._host.guard_for(self._function_of(name))
+
+    def _codes_of(self, name: str) -> tuple[str, ...]:
+        return declared_by(self._function_of(name))
+
+    def _placed(self, call: Call) -> Placed:
+        tool = self._manager.get_tool(call.tool)
+        codes = declared_in(getattr(tool, "meta", None)) or declared_by(call.function)
+        return Placed(self._host.is_structured(call.tool, getattr(tool, "output_schema", None)), codes)
+
+    async def _available(self) -> tuple[str, ...]:
+        try:
+            return tuple(tool.name for tool in await self._list_tools())
+        except Exception:  # noqa: BLE001 -- a subclass may list as it likes; then no name is near
+            return ()
+
+    async def _refused(self, running: Any) -> None:  # noqa: ARG002 -- the SDK checks names and arguments
+        return None
+
+    def _original(self, exc: BaseException, name: str) -> tuple[BaseException, Phase]:
+        if not _is_wrapper(exc):
+            original = exc.__context__ if _could_not_be_wrapped(exc) else None
+            return (exc, "body") if original is None else (original, _phase_of(original))
+        if exc.__cause__ is None:
+            return exc, "lookup" if str(exc) == f"Unknown tool: {name}" else "body"
+        raised, phase = exc, _phase_of(exc.__cause__)
+        # A tool that calls a tool: each call wraps what came out of the one inside.
+        while _is_wrapper(raised) and raised.__cause__ is not None:
+            raised = raised.__cause__
+        return raised, phase
+
+
+def _is_wrapper(exc: BaseException) -> bool:
+    return isinstance(exc, _errors.ToolError | _errors.ResourceError) and raised_in(exc, _SDK)
+
+
+def _could_not_be_wrapped(exc: BaseException) -> bool:
+    """
+    Tell whether this is what the text of another exception raised, when the SDK wanted to wrap that one.
+    """
+    steps = set(_frames(exc))
+    return isinstance(exc, Exception) and _RUN in steps and steps.isdisjoint({_CALL, _CONVERT})
+
+
+def _phase_of(exc: BaseException) -> Phase:
+    """
+    Return how far a call had come, by the SDK's frames; a hint with a fallback (sdk-map 1.3).
+    """
+    frames = _frames(exc)
+    for frame in frames:
+        if frame == _CONVERT:
+            return "output"
+        if frame == _CALL:
+            return "arguments" if next(frames, None) in _ARGUMENTS else "body"
+    return "body"
+
+
+def _frames(exc: BaseException) -> Iterator[tuple[str, str]]:
+    """
+    Go through the functions that an exception came through, outermost first, each with its module.
+    """
+    link = exc.__traceback__
+    while link is not None:
+        yield str(link.tb_frame.f_globals.get("__name__")), link.tb_frame.f_code.co_name
+        link = link.tb_next

@@ -1,0 +1,349 @@
+"""
+A whole low-level `Server` of mcp 1.x behind a guard.
+
+What ``@server.call_tool()`` registers swallows exceptions, so a registered handler only shows results. Each is built
+anew, with the SDK's own decorator, around the function that it was made of. Handlers come by ``request_handlers``,
+whoever registers them and when; it is replaced by a mapping that guards what is put into it.
+
+Names are held against what the server lists, and so are arguments where the SDK would. A handler that was put there
+without the decorator is called with any arguments, as ever; what it swallows by itself is gone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections import UserDict
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
+from types import FunctionType
+from typing import Any, Final
+
+import mcp.server.lowlevel.server
+import mcp.types
+from jsonschema import ValidationError
+from jsonschema.validators import validator_for
+
+from toolfault import McpErrorCode, ToolFault
+from toolfault.hosting import Call, Guard, Phase
+from toolfault.integrations.mcp._declared import declared_by
+from toolfault.integrations.mcp._function import Dispatch, answering
+from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
+from toolfault.integrations.mcp._install import MARK
+from toolfault.integrations.mcp._listing import Listing
+from toolfault.integrations.mcp._returned import made_safe, serializable
+
+
+_log = logging.getLogger("toolfault")
+
+# Type checkers see the other major.
+_sdk: Final[Any] = mcp.server.lowlevel.server
+_types: Final[Any] = mcp.types
+
+Handler = Callable[[Any], Awaitable[Any]]
+"""
+Takes a request, and returns the result.
+"""
+
+#: How many pages of a server's tools are looked through for a name.
+_MAX_PAGES: Final = 100
+
+#: How many things that are wrong with one result are looked at.
+_MAX_ERRORS: Final = 100
+
+#: Stands for a result that nobody will see, since an exception was raised instead.
+_NOTHING: Final = _types.CallToolResult(content=[], isError=True)
+
+#: Stands for what a function returned that did not.
+_NOT_YET: Final = object()
+
+
+def guard_server(server: Any, guard: Guard) -> None:
+    """
+    Guard a server; see `install`. Handlers that are registered later are guarded too.
+    """
+    Installed(server, guard)
+
+
+class _Running(Dispatch):
+    """
+    One call, and what the function of its handler did.
+    """
+
+    __slots__ = ("arguments", "name", "raised", "returned")
+
+    def __init__(self, request: Any) -> None:
+        super().__init__(request)
+        self.name: str = request.params.name
+        self.arguments: dict[str, Any] = request.params.arguments or {}
+        self.raised: BaseException | None = None
+        self.returned: Any = _NOT_YET
+
+
+class Installed:
+    """
+    What stands between one server and its handlers.
+    """
+
+    def __init__(self, server: Any, guard: Guard) -> None:
+        self._server = server
+        self._host = Host(guard)
+        self._listing = Listing()
+        self._list: Handler | None = None
+        self._function: Callable[..., Any] | None = None
+        self._validates = False
+        self._complained = False
+        doors = {_types.ListToolsRequest: self._lists, _types.CallToolRequest: self._calling}
+        server.request_handlers = _Handlers(server.request_handlers, doors)
+        setattr(server, MARK, self)
+
+    # Calls
+
+    def _calling(self, handler: Handler) -> Handler:
+        """
+        Return a handler of ``tools/call`` whose every failure is answered.
+        """
+        function, self._validates = _made_of(handler)
+        self._function = function or handler
+        inner = self._in_time(handler) if function is None else self._rebuilt(function)
+
+        async def handle(request: Any) -> Any:
+            answers = answering.get()
+            # Somebody took the guarded handler, wrapped it and registered it again: the outer one answers.
+            if isinstance(answers, _Running) and answers.context is request:
+                return await inner(request)
+            running = _Running(request)
+            token = answering.set(running)
+            try:
+                failure = await self._refused(running)
+                if failure is None:
+                    served = await inner(request)
+                    if running.raised is None:
+                        return await self._looked_over(served, running)
+                    failure = self._original(running.raised, running.name)
+            except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
+                failure = self._original(exc, running.name)
+            finally:
+                answering.reset(token)
+            return await self._answer(*failure, running)
+
+        return handle
+
+    def _in_time(self, handler: Handler) -> Handler:
+        async def handle(request: Any) -> Any:
+            return await self._guard_at(request.params.name).within_timeout(lambda: handler(request))
+
+        return handle
+
+    def _rebuilt(self, function: Callable[..., Any]) -> Handler:
+        """
+        Return what the SDK's decorator makes of a function whose exceptions it does not get to see.
+        """
+
+        async def watched(name: str, arguments: dict[str, Any]) -> Any:
+            running: Any = answering.get()
+            guard = self._guard_at(name)
+            try:
+                running.returned = await guard.within_timeout(lambda: function(name, arguments))
+            except BaseException as exc:
+                if guard.passes(exc):
+                    raise
+                running.raised = exc
+                return _NOTHING
+            return running.returned
+
+        ours, made = self._server.request_handlers, dict[Any, Handler]()
+        self._server.request_handlers = made
+        try:
+            _sdk.Server.call_tool(self._server, validate_input=False)(watched)
+        finally:
+            self._server.request_handlers = ours
+        return made[_types.CallToolRequest]
+
+    async def _looked_over(self, served: Any, running: _Running) -> Any:
+        """
+        Return what a handler came to, with an envelope if it is a failure, and fit for a serializer.
+        """
+        result = getattr(served, "root", served)
+        if not isinstance(result, _types.CallToolResult):
+            return served
+        try:
+            safe = serializable(made_safe(result))
+        except (TypeError, ValueError):
+            return await self._answer(_NoResult("structured content or _meta with values that are no JSON"), "output", running)
+        if not result.isError:
+            return served if safe is result else _types.ServerResult(safe)
+        if running.returned is _NOT_YET or isinstance(running.returned, _types.CallToolResult):
+            call = self._call(running)
+            return _types.ServerResult(self._host.adopt(safe, self._guard_of(call), call, self._placed(call)))
+        return await self._answer(self._refused_output(running), "output", running)
+
+    def _refused_output(self, running: _Running) -> Exception:
+        """
+        Return why the SDK refused what a function returned.
+        """
+        returned = running.returned
+        structured = returned[1] if isinstance(returned, tuple) else returned  # pyright: ignore[reportUnknownVariableType] -- anything
+        known = self._listing.get(running.name)
+        schema = None if known is None else known.tool.outputSchema
+        if schema is not None and isinstance(structured, dict):
+            errors: list[Any] = list(islice(validator_for(schema)(schema).iter_errors(structured), _MAX_ERRORS))
+            if errors:
+                return ValidationError("the value does not fit the tool's outputSchema", context=errors)
+        return _NoResult(f"a value of type {type(returned).__name__[:64]} that is no result of this tool")
+
+    async def _answer(self, exc: BaseException, phase: Phase, running: _Running) -> Any:
+        available = await self._available() if phase == "lookup" else ()
+        call = self._call(running, phase, available)
+        guard = self._guard_of(call)
+        raise_if_it_must_pass(exc, guard)
+        return _types.ServerResult(self._host.answer(exc, guard, call, self._placed(call)))
+
+    def _call(self, running: _Running, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
+        function = running.function or self._function
+        return Call(
+            tool=running.name, arguments=running.arguments, phase=phase, function=function, available=available
+        )
+
+    # What is known of a tool
+
+    def _guard_at(self, name: str) -> Guard:  # noqa: ARG002 -- one function serves all tools; of a FastMCP each has one
+        """
+        Return the guard whose time a call has.
+        """
+        return self._host.guard_for(self._function)
+
+    def _guard_of(self, call: Call) -> Guard:
+        return self._host.guard_for(call.function)
+
+    def _placed(self, call: Call) -> Placed:
+        known = self._listing.get(call.tool)
+        if known is None:
+            return Placed(structured=True, codes=declared_by(call.function))
+        structured = self._host.is_structured(call.tool, known.tool.outputSchema)
+        return Placed(structured=structured, codes=known.codes or declared_by(call.function))
+
+    async def _available(self) -> tuple[str, ...]:
+        return self._listing.names()
+
+    def _original(self, exc: BaseException, name: str) -> tuple[BaseException, Phase]:  # noqa: ARG002 -- as above
+        """
+        Return what was raised, without the SDK's wrappers, and how far the call had come.
+        """
+        return exc, "body"
+
+    # Names and arguments
+
+    async def _refused(self, running: _Running) -> tuple[BaseException, Phase] | None:
+        """
+        Return why a call does not get as far as the function. None: it does.
+        """
+        known = self._listing.get(running.name)
+        if known is None or (self._validates and known.refused(running.arguments) is not None):
+            listing = await self._listed_anew()
+            if listing is None:
+                return None
+            known = listing.get(running.name)
+        if known is None:
+            return LookupError("no such tool is listed"), "lookup"
+        wrong = known.refused(running.arguments) if self._validates else None
+        return None if wrong is None else (wrong, "arguments")
+
+    def _lists(self, handler: Handler) -> Handler:
+        """
+        Return a handler of ``tools/list`` that shows each tool with room for the envelope.
+
+        The SDK keeps what the given handler shows, and holds results against that.
+        """
+        self._list = handler
+
+        async def handle(request: Any) -> Any:
+            served = await handler(request)
+            listed = served.root
+            page = bool(listed.nextCursor or getattr(getattr(request, "params", None), "cursor", None))
+            self._listing = Listing(listed.tools, self._listing, page=page)
+            tools = [self._host.listed(tool, self._codes_of(tool.name)) for tool in listed.tools]
+            return _types.ServerResult(listed.model_copy(update={"tools": tools}))
+
+        return handle
+
+    def _codes_of(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 -- one function serves all tools
+        return declared_by(self._function)
+
+    async def _listed_anew(self) -> Listing | None:
+        """
+        Return what the server lists for this request. None: that can't be found out.
+        """
+        if self._list is None:
+            return None
+        try:
+            tools = await _all_pages(self._list)
+        except Exception:  # noqa: BLE001 -- whatever stands in the way: then nothing is checked
+            if not self._complained:
+                self._complained = True
+                _log.warning("the tools can't be listed, so names and arguments are not checked", exc_info=True)
+            return None
+        self._complained = False
+        self._listing = Listing(tools, self._listing)
+        return self._listing
+
+
+class _NoResult(ToolFault):
+    """
+    What a function returned is no result that the protocol can carry; the tool may have done its work.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            McpErrorCode.INTERNAL,
+            f"The tool returned {what}, so its result can't be sent. The server's author has to correct it.",
+            outcome="executed",
+        )
+
+
+class _Handlers(UserDict[Any, Handler]):
+    """
+    The request handlers of a server; some are made into something else as they are put in.
+    """
+
+    def __init__(self, handlers: dict[Any, Handler], doors: Mapping[Any, Callable[[Handler], Handler]]) -> None:
+        super().__init__()
+        self._doors = doors
+        # Not a copy: parts of the SDK may hold the mapping of before.
+        self.data = handlers
+        for kind in doors:
+            if kind in handlers:
+                self[kind] = handlers[kind]
+
+    def __setitem__(self, kind: Any, handler: Handler) -> None:
+        """
+        Put a handler in.
+        """
+        door = self._doors.get(kind)
+        super().__setitem__(kind, handler if door is None else door(handler))
+
+
+def _made_of(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
+    """
+    Return the function that ``@server.call_tool()`` made a handler of, and whether it asked for arguments to be checked.
+
+    The function is None for a handler of any other make.
+    """
+    if not isinstance(handler, FunctionType) or handler.__module__ != _sdk.__name__:
+        return None, False
+    inside = inspect.getclosurevars(handler).nonlocals
+    return inside.get("func"), bool(inside.get("validate_input"))
+
+
+async def _all_pages(handler: Handler) -> list[Any]:
+    tools: list[Any] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        request = _types.ListToolsRequest(params=_types.PaginatedRequestParams(cursor=cursor))
+        page = (await handler(request)).root
+        tools += page.tools
+        # An empty cursor would begin again.
+        if not page.nextCursor:
+            return tools
+        cursor = page.nextCursor
+    raise RuntimeError(f"the listing of tools does not end within {_MAX_PAGES} pages")
