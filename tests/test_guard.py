@@ -813,3 +813,109 @@ def test_the_cancellation_below_a_timeout_is_no_cause():
             await anyio.sleep(30)
 
     assert judged(anyio.run, late).envelope.cause_chain == ()
+
+
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError, ToolError])
+@pytest.mark.parametrize(
+    "text", ["Failed: {e}", "{e}", "Error executing tool: {e}", "An unexpected error occurred: {e}"]
+)
+@pytest.mark.parametrize("inner", [author.missing_attribute, author.divides, author.missing_key, author.convert])
+def test_a_catch_all_that_only_repeats_a_crash_is_a_crash(kind, text, inner):
+    assert judged(over, kind, text, inner).code == "tool_panicked"
+
+
+def test_groups_in_groups_are_judged_in_time():
+    previous = None
+    for level in range(8):
+        members = []
+        for number in range(10):
+            try:
+                author.raises_from(f"attempt {level}.{number}", previous)
+            except ValueError as exc:
+                members.append(exc)
+        previous = ExceptionGroup("g", members)
+
+    # Without a memory it would take 10 ** 8 judgements.
+    assert judged(raises, previous).envelope.message.startswith("attempt 7")
+
+
+def test_a_group_that_holds_itself_many_times_over_is_logged(caplog):
+    exc = KeyError("leaf")
+    for _ in range(8):
+        exc = ExceptionGroup("g", [exc] * 15)
+
+    assert judged(raises, exc).code == "tool_panicked"
+    assert len(caplog.text) < 50_000
+
+
+class Wicked(BaseException):
+    """
+    No Exception, and raised where nobody expects anything to be raised.
+    """
+
+
+def wicked(name):
+    def fail(*_):
+        raise Wicked(name)
+
+    return type("E", (OSError,), {name: property(fail), "__module__": "strange.lib"})
+
+
+@pytest.mark.parametrize(
+    "name", ["errno", "strerror", "filename", "args", "__traceback__", "__cause__", "__class__", "__dict__"]
+)
+def test_attributes_that_raise_no_exceptions_are_survived(name):
+    fault = judged(raises, wicked(name)())
+
+    assert fault.envelope.message
+
+
+@pytest.mark.parametrize("part", ["rule", "hook", "redactor"])
+def test_what_a_user_hands_in_may_raise_anything(part):
+    def fails(*_):
+        raise Wicked(part)
+
+    options = {
+        "rule": {"expect": {ValueError: fails}},
+        "hook": {"on_failure": [fails]},
+        "redactor": {"redactor": fails},
+    }
+
+    assert judged(author.on_purpose, guard=Guard(**options[part])).code == "invalid_arguments"
+
+
+def test_violations_are_as_safe_as_the_message():
+    from pydantic import BaseModel, field_validator
+
+    class Order(BaseModel, extra="forbid"):
+        city: str = ""
+
+        @field_validator("city")
+        @classmethod
+        def known(cls, value):
+            raise ValueError("GET /cities?api_key=hunter2-registered says no")
+
+    guard = Guard(secrets=["hunter2-registered"])
+    for sent in ({"city": "Ys"}, {"ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8": 1, "x\ny\x1b[31m": 2}):
+        facts = judged(Order.model_validate, sent, guard=guard, phase="arguments").facts
+        assert facts["violations"]
+        for never in ("hunter2-registered", "a1B2c3D4", "\x1b"):
+            assert never not in str(facts)
+
+
+def test_a_class_name_is_no_way_out():
+    name = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for cls in (type(name, (Exception,), {}), type("N\x1b[31m" + "x" * 100_000, (Exception,), {})):
+        envelope = judged(raises, cls()).envelope
+        assert "a1B2c3D4" not in envelope.message
+        assert "\x1b" not in envelope.message
+        assert len(envelope.message) < 500
+
+
+def test_a_log_record_can_t_be_forged(caplog):
+    def forges():
+        raise AttributeError("boom\n2026-01-01 CRITICAL root admin logged in\x1b[2J")
+
+    judged(forges)
+    assert "\x1b" not in caplog.text
+    assert not [line for line in caplog.text.splitlines() if line.startswith("2026-01-01")]

@@ -106,12 +106,13 @@ def test_no_planted_secret_leaves(way, phase, caplog):
             way(text)
         except BaseException as exc:
             fault = guard.judge(exc, Call(tool=text, phase=phase, function=way, available=("tool",)))
-        left = json.dumps(guard.to_result(fault), ensure_ascii=False)
+        # A random id may hold three letters that are a secret elsewhere.
+        left = json.dumps(guard.to_result(fault), ensure_ascii=False).replace(fault.facts["id"], "")
 
         assert secret not in left, family
-        assert secret not in repr(fault), family
+        assert secret not in repr(fault.envelope), family
         if way not in {as_a_dict, as_a_file}:  # their tracebacks quote the text in a spelling of their own
-            assert secret not in caplog.text, family
+            assert secret not in caplog.text.replace(fault.facts["id"], ""), family
 
 
 @pytest.mark.parametrize("way", [as_message, as_crash, as_hint, as_cause, in_a_group], ids=lambda way: way.__name__)

@@ -71,7 +71,14 @@ SCHEMAS = [
         True,
         id="own-message-without-required",
     ),
-    pytest.param({"type": "object"}, [{}, {"a": 1}], [[]], True, id="anything"),
+    pytest.param({"type": "object"}, [{}, {"a": 1}, {"message": 1}], [[]], True, id="anything"),
+    pytest.param(
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+        [{"code": 1, "message": 2}],
+        [],
+        True,
+        id="counts",
+    ),
     pytest.param(
         {"type": "object", "additionalProperties": {"type": "number"}}, [{"a": 1}], [], True, id="map-of-numbers"
     ),

@@ -5,6 +5,7 @@ One call that failed: what is known of it, what the guard's owner decided, and w
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +19,7 @@ from toolfault._purpose import Home
 from toolfault._redact import Redactor
 from toolfault._registry import Registry
 from toolfault._text import safe_repr, text_of
+from toolfault._traces import shown_traceback
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 
@@ -148,7 +150,7 @@ class Case:
     def named_rule(self, exc: BaseException) -> tuple[str, Verdict]:
         said = self.said.get(id(exc))
         if said is None:
-            said = self.said[id(exc)] = asked(self.policy.registry, exc) or ("", INTERNAL)
+            said = self.said[id(exc)] = asked(self.policy.registry, exc, self.policy.redactor) or ("", INTERNAL)
         return said
 
     def authored(self, exc: BaseException) -> str:
@@ -182,28 +184,55 @@ def as_sentence(exc: BaseException) -> str:
     return f"The key {text!r} is missing ({class_name(exc)})." if isinstance(exc, KeyError) and text else text
 
 
+def adds_nothing(text: str, inner: str, tool: str) -> bool:
+    """
+    Tell whether a text only repeats another, with words around it that every catch-all has.
+    """
+    if not inner or inner not in text:
+        return False
+    rest = {word for word in _words(text.replace(inner, " ").lower()) if word not in _EMPTY_WORDS}
+    return not rest - set(_words(tool.lower().replace("_", " ")))
+
+
+_words = re.compile(r"[a-z]+").findall
+
+#: What a catch-all says about any failure at all.
+_EMPTY_WORDS: Final = frozenset(
+    """
+    a an the error errors exception failed failure fail failing fault unexpected unhandled internal occurred happened
+    something went wrong could not cannot can unable to in on at by of for from with while during due because reason
+    execute executing execution run running call calling process processing complete completing handle handling
+    tool function operation request action task message details got caught raised was is it sorry
+    """.split()
+)
+
 #: How many exceptions below one are looked for as quotations in its text, and how long these are.
 _MAX_QUOTED: Final = 8
 _SHORTEST_QUOTE: Final = 4
 _LONGEST_QUOTE: Final = 400
 
 
-def asked(registry: Registry, exc: BaseException) -> tuple[str, Verdict] | None:
+def asked(registry: Registry, exc: BaseException, redactor: Redactor) -> tuple[str, Verdict] | None:
     """
     Ask the rules one by one, so that one that raises only loses its own voice.
     """
     for name, rule in registry.rules_for(type(exc)):
-        verdict = rule if isinstance(rule, Verdict) else safely(name, rule, exc)
+        verdict = rule if isinstance(rule, Verdict) else safely(name, rule, exc, redactor)
         if verdict is not None:
             return name, verdict
     return None
 
 
-def safely(name: str, rule: Callable[[Any], Verdict | None], exc: BaseException) -> Verdict | None:
+def safely(name: str, rule: Callable[[Any], Verdict | None], exc: BaseException, redactor: Redactor) -> Verdict | None:
+    """
+    Ask one rule; one that raises is logged, and has no opinion.
+    """
     try:
         return rule(exc)
-    except Exception:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
-        _log.exception("the rule for %s raised and is passed over", name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as trouble:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
+        _log.error("the rule for %s raised and is passed over\n%s", name, shown_traceback(trouble, redactor))
         return None
 
 

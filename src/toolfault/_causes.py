@@ -6,8 +6,8 @@ Every walk is bounded and visits nothing twice; an exception whose attributes ra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, cast
+from collections.abc import Callable, Iterator
+from typing import Final
 
 
 #: How many links of a chain are looked at. Longer ones exist only where code re-raises in a loop.
@@ -19,6 +19,7 @@ MAX_LEAVES: Final = 1000
 _cause = BaseException.__dict__["__cause__"].__get__
 _context = BaseException.__dict__["__context__"].__get__
 _suppressed = BaseException.__dict__["__suppress_context__"].__get__
+_members: Callable[[BaseException], tuple[BaseException, ...]] = BaseExceptionGroup.__dict__["exceptions"].__get__
 
 
 def cause_of(exc: BaseException) -> BaseException | None:
@@ -60,7 +61,15 @@ def is_group(exc: BaseException) -> bool:
     """
     Tell whether an exception is a group of others.
     """
-    return isinstance(exc, BaseExceptionGroup)
+    # By its type, past what a class may say of itself.
+    return issubclass(type(exc), BaseExceptionGroup)
+
+
+def members_of(exc: BaseException) -> tuple[BaseException, ...]:
+    """
+    Return what a group holds directly; an exception that is no group holds nothing.
+    """
+    return _members(exc) if is_group(exc) else ()
 
 
 def leaves_of(exc: BaseException) -> list[BaseException]:
@@ -77,8 +86,8 @@ def _leaves(exc: BaseException) -> Iterator[BaseException]:
         if id(leaf) in seen:
             continue
         seen.add(id(leaf))
-        if isinstance(leaf, BaseExceptionGroup):
-            pending += reversed(cast("tuple[BaseException, ...]", leaf.exceptions))
+        if issubclass(type(leaf), BaseExceptionGroup):
+            pending += reversed(members_of(leaf))
         else:
             given += 1
             yield leaf

@@ -35,6 +35,9 @@ _OURS: Final = frozenset({"v", "id", "origin", "outcome", "upstream_status", "vi
 _MAX_FACTS: Final = 32
 _MAX_FACT_DEPTH: Final = 4
 
+#: How much of a class's name is shown, in bytes.
+_MAX_KIND: Final = 128
+
 #: How many causes an envelope carries.
 _MAX_CHAIN: Final = 8
 
@@ -75,7 +78,7 @@ class Composer:
         if verdict.upstream_status is not None:
             facts["upstream_status"] = verdict.upstream_status
         if finding.violations:
-            facts["violations"] = list(finding.violations)
+            facts["violations"] = self._safe_value(finding.violations, _MAX_FACT_DEPTH)
         outcome = verdict.outcome or _OUTCOMES[self._case.call.phase]
         if finding.author is None:
             return ToolFault.of(envelope, outcome=outcome, facts=facts)
@@ -135,7 +138,7 @@ class Composer:
             message = ""
         else:
             message = self._composed(finding, withheld=withheld, failure_id=failure_id)
-        message = message or _wordless(finding.leaf, code)
+        message = message or _wordless(self._kind(finding.leaf), code)
         if quoted := self._quoted(verdict):
             return f"{message if message[-1] in '.!?' else f'{message}.'} {quoted}"
         return message
@@ -153,7 +156,7 @@ class Composer:
         """
         Compose the message for an exception that nobody wrote for a caller.
         """
-        exc, kind = finding.leaf, class_name(finding.leaf)
+        exc, kind = finding.leaf, self._kind(finding.leaf)
         bug = finding.verdict.code is McpErrorCode.TOOL_PANICKED
         what = "The tool failed unexpectedly" if bug else "The tool failed"
         if withheld:
@@ -190,12 +193,21 @@ class Composer:
         if isinstance(exc, ToolFault):
             return exc.envelope.message
         text = self._case.rule(exc).message
-        if text is None:
+        if is_group(exc):
+            # Less the count of its members, which says nothing.
+            text = text_of(exc).rpartition(" (")[0]
+        elif text is None:
             # A builtin that a library met on its way quotes whatever it was about: a part of a URL, a body's bytes.
             inside = type(exc).__module__ == "builtins" and raised_by(exc, self._case.home) is False
             text = "" if inside else self._case.authored(exc)
-        kind = class_name(exc)
+        kind = self._kind(exc)
         return f"{kind}: {text}" if text else kind
+
+    def _kind(self, exc: BaseException) -> str:
+        """
+        Return the name of a class as safe as any text: it may be made at run time, of anything.
+        """
+        return one_line(self._shown(class_name(exc), _MAX_KIND)) or "an exception"
 
     def _shown(self, text: str, limit: int = MESSAGE_BYTES) -> str:
         redactor = self._case.policy.redactor
@@ -221,10 +233,9 @@ def _status_in(verdict: Verdict) -> str:
     return "" if verdict.upstream_status is None else f" (HTTP {verdict.upstream_status})"
 
 
-def _wordless(exc: BaseException, code: McpErrorCode) -> str:
-    if type(exc) is Exception:
+def _wordless(kind: str, code: McpErrorCode) -> str:
+    if kind == "Exception":
         return "The tool reported a failure and did not say which."
-    kind = class_name(exc)
     if code is McpErrorCode.INVALID_ARGUMENTS:
         return f"The tool refused the arguments ({kind}) and did not say why."
     return f"The tool failed ({kind}) and did not say why."

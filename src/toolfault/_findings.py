@@ -16,8 +16,11 @@ from typing import Any, Final
 from toolfault._case import (
     INTERNAL,
     SILENT,
+    Call,
     Case,
     Finding,
+    Policy,
+    adds_nothing,
     as_sentence,
     asked,
     is_bare_key,
@@ -31,7 +34,7 @@ from toolfault._names import class_name, qualified_name
 from toolfault._prose import careful
 from toolfault._provenance import components, names_path, names_url, strings_in
 from toolfault._purpose import Home, Purpose, from_environ, names_environment, purpose_of, raised_by, through
-from toolfault._text import safe_str, text_of
+from toolfault._text import one_line, safe_str, text_of
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 from toolfault.rules.mcp import HOST_ERRORS
@@ -104,7 +107,12 @@ class Finder(Case):
     Finds out what the exceptions of one case mean.
     """
 
-    __slots__ = ()
+    __slots__ = ("_judged",)
+
+    def __init__(self, call: Call, policy: Policy, home: Home) -> None:
+        super().__init__(call, policy, home)
+        # What hangs below several exceptions is judged once; groups in groups in groups would never end.
+        self._judged: dict[int, Finding] = {}
 
     # Finding the exception that decides
 
@@ -157,11 +165,11 @@ class Finder(Case):
         return Finding(verdict=verdict, leaf=exc, reason="no such tool", deliberate=True)
 
     def _tool_name(self) -> str:
-        return self.policy.redactor.scrub(self.call.tool, _MAX_NAME)
+        return one_line(self.policy.redactor.scrub(self.call.tool, _MAX_NAME)) or "(no name)"
 
     def _declared(self, exc: BaseException, purpose: Purpose) -> Finding | None:
         for registry in self.policy.declared:
-            if (found := asked(registry, exc)) is None:
+            if (found := asked(registry, exc, self.policy.redactor)) is None:
                 continue
             name, verdict = found
             text = None
@@ -232,10 +240,11 @@ class Finder(Case):
         crashed = found.verdict.code is McpErrorCode.TOOL_PANICKED
         if found.deliberate or (not crashed and found.verdict.family not in SILENT | {"other"}):
             return Finding(verdict=_telling(found), leaf=exc, reason=reason, deliberate=True, text=text)
+        if found.verdict.family == "bug" and adds_nothing(text_of(exc), text_of(handled), self.call.tool):
+            return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
         # A statement that a database refuses, or a row that is not there, is to a query what these are to a value.
         unfit = found.verdict.family == "data" or (crashed and found.verdict.family == "database")
-        conversion = unfit or isinstance(handled, _CONVERSIONS)
-        if conversion and isinstance(exc, ValueError):
+        if isinstance(exc, ValueError) and (unfit or isinstance(handled, _CONVERSIONS)):
             return Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
         inner = text_of(handled)
         if found.verdict.family == "bug" and inner and inner in text_of(exc):
@@ -245,6 +254,14 @@ class Finder(Case):
         return Finding(verdict=INTERNAL, leaf=exc, reason=reason, deliberate=True, text=text)
 
     def _find_handled(self, handled: BaseException, depth: int) -> Finding:
+        found = self._judged.get(id(handled))
+        if found is None:
+            found = self._judged[id(handled)] = self._find_anew(handled, depth)
+        return found
+
+    def _find_anew(self, handled: BaseException, depth: int) -> Finding:
+        if len(self._judged) >= _MAX_JUDGED:
+            return Finding(verdict=INTERNAL, leaf=handled, reason="too many exceptions to look at")
         leaves = [leaf for leaf in leaves_of(handled) if not is_cancelled(leaf)] or [handled]
         return _deciding([self.leaf(leaf, handled, depth + 1) for leaf in leaves[:_MAX_JUDGED]])
 
@@ -293,7 +310,7 @@ class Finder(Case):
         for name, rule in self.policy.registry.rules_for(type(exc)):
             if name.startswith("builtins.") or name in HOST_ERRORS:
                 continue
-            verdict = rule if isinstance(rule, Verdict) else safely(name, rule, exc)
+            verdict = rule if isinstance(rule, Verdict) else safely(name, rule, exc, self.policy.redactor)
             if verdict is not None:
                 return verdict, f"by its base {name}"
         return None

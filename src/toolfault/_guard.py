@@ -10,6 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, TypeVar, Unpack
+from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -27,6 +28,7 @@ from toolfault._provenance import Hosts
 from toolfault._purpose import Home
 from toolfault._redact import Redactor
 from toolfault._registry import Expect, Registry
+from toolfault._traces import shown_traceback
 from toolfault._verdict import Verdict
 from toolfault._wire import Guidance, to_result
 from toolfault.errors import ToolFault
@@ -51,9 +53,6 @@ _log = logging.getLogger("toolfault")
 
 #: The most that leaves of a text beside a message, in bytes.
 _MAX_TEXT: Final = 8192
-
-#: How many tools' homes a guard remembers.
-_MAX_HOMES: Final = 4096
 
 
 class GuardOptions(TypedDict, total=False):
@@ -80,7 +79,7 @@ class _Prepared(NamedTuple):
 
     policy: Policy
     reporter: Reporter
-    homes: dict[int, tuple[object, Home]]
+    homes: WeakKeyDictionary[object, Home]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,7 +178,7 @@ class Guard:
         if not isinstance(self.registry, Registry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
             raise ValueError(f"registry must be a Registry, such as DEFAULT.with_rules(...), not {self.registry!r}")
         layers = (Registry().with_rules(self.expect),) if self.expect else ()
-        self._freeze("_prepared", _Prepared(self._policy(layers), Reporter(), {}))
+        self._freeze("_prepared", _Prepared(self._policy(layers), Reporter(), WeakKeyDictionary()))
 
     _prepared: _Prepared = field(init=False, repr=False)
 
@@ -238,9 +237,15 @@ class Guard:
         failure_id = os.urandom(6).hex()
         try:
             judgement = judge(exc, call, self._prepared.policy, self._home(call.function), failure_id)
-        except Exception:  # noqa: BLE001 -- a failure while judging is answered too, and logged with its traceback
-            _log.exception("Tool %r failed with %s, which could not be judged", call.tool[:128], class_name(exc))
-            message = f"The tool failed ({class_name(exc)}). The server's log tells more under the id {failure_id}."
+        except KeyboardInterrupt:
+            raise
+        except BaseException as trouble:  # noqa: BLE001 -- attributes of an exception may raise anything
+            shown = shown_traceback(trouble, self._prepared.policy.redactor)
+            kind = self._prepared.policy.redactor.scrub(class_name(exc), 128)
+            _log.error(
+                "Tool %r failed with %s, which could not be judged [%s]\n%s", call.tool[:128], kind, failure_id, shown
+            )
+            message = f"The tool failed ({kind}). The server's log tells more under the id {failure_id}."
             return ToolFault.of(
                 McpExecuteError.new(McpErrorCode.INTERNAL, message), outcome="unknown", facts={"id": failure_id}
             )
@@ -299,8 +304,11 @@ class Guard:
             try:
                 # A copy each: what a hook does to it is its own business.
                 hook(ToolFault.of(fault.envelope, outcome=fault.outcome, facts=fault.facts), exc, call)
-            except Exception:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
-                _log.exception("the failure hook %r raised; the answer stays as it is", hook)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as trouble:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
+                shown = shown_traceback(trouble, self._prepared.policy.redactor)
+                _log.error("the failure hook %r raised; the answer stays as it is\n%s", hook, shown)
 
     def passes(self, exc: BaseException) -> bool:
         """
@@ -324,23 +332,31 @@ class Guard:
         """
         if self.timeout is None:
             return await body()
-        with anyio.move_on_after(self.timeout):
-            return await body()
+        cleanup: Exception | None = None
+        with anyio.move_on_after(self.timeout) as scope:
+            try:
+                return await body()
+            except Exception as exc:
+                if not scope.cancel_called:
+                    raise
+                # The time was up, and then the tool's own cleaning up failed.
+                cleanup = exc
         fault = ToolFault(McpErrorCode.TOOL_TIMEOUT, f"Tool timed out after {round(self.timeout * 1000)}ms")
         fault.facts["origin"] = "adapter"
-        raise fault
+        raise fault from cleanup
 
     def _home(self, function: object) -> Home:
         if function is None:
             return _NOWHERE
         homes = self._prepared.homes
-        known = homes.get(id(function))
-        # The function is kept beside its home, so that no other can take its id.
-        if known is None:
-            if len(homes) >= _MAX_HOMES:
-                homes.clear()
-            known = homes[id(function)] = (function, Home(function, self.also))
-        return known[1]
+        try:
+            home = homes.get(function)
+            if home is None:
+                home = homes[function] = Home(function, self.also)
+        except TypeError:
+            # A callable object that has no hash, or that nobody can refer to weakly.
+            return Home(function, self.also)
+        return home
 
 
 _NOWHERE: Final = Home(None)

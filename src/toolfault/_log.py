@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -21,6 +20,7 @@ from toolfault._names import qualified_name
 from toolfault._purpose import raised_at
 from toolfault._redact import Redactor
 from toolfault._text import one_line
+from toolfault._traces import shown_traceback
 
 
 #: How long a traceback is not repeated, in seconds.
@@ -29,9 +29,9 @@ QUIET_SECONDS: Final = 60.0
 #: How many places are remembered; the oldest is forgotten first, so that memory stays flat.
 PLACES: Final = 512
 
-#: The longest name of a tool, in bytes, and the longest traceback, in characters.
+#: How much of a tool's name, and of the reason for a verdict, is logged, in bytes.
 _MAX_NAME: Final = 128
-_MAX_TRACEBACK: Final = 32_768
+_MAX_REASON: Final = 400
 
 _log = logging.getLogger("toolfault")
 
@@ -56,25 +56,26 @@ class Reporter:
         """
         Log one failure; never raises.
         """
-        tool = redactor.scrub(call.tool, _MAX_NAME)
+        tool = one_line(redactor.scrub(call.tool, _MAX_NAME))
         try:
             if judgement.crash:
                 self._crash(exc, tool, judgement, redactor)
             elif _log.isEnabledFor(logging.INFO):
-                _log.info("Tool %r failed: %s", tool, _line(judgement))
-        except Exception:  # noqa: BLE001 -- whatever a hostile exception does to its own traceback
+                _log.info("Tool %r failed: %s", tool, _line(judgement, redactor))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 -- whatever a hostile exception does to its own attributes
             _log.error("Tool %r failed, and the report of it too: %s", tool, judgement.fault.facts.get("id"))
 
     def _crash(self, exc: BaseException, tool: str, judgement: Judgement, redactor: Redactor) -> None:
         if not _log.isEnabledFor(logging.ERROR):
             return
-        leaf = judgement.leaf
+        leaf, line = judgement.leaf, _line(judgement, redactor)
         if not self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
-            _log.error("Tool %r crashed again: %s", tool, _line(judgement))
+            _log.error("Tool %r crashed again: %s", tool, line)
             return
         # In the text, since some handlers render ``exc_info`` themselves, with the secrets in it.
-        shown = redactor.redact(_traceback(exc)).rstrip()
-        _log.error("Tool %r crashed: %s\n%s", tool, _line(judgement), shown)
+        _log.error("Tool %r crashed: %s\n%s", tool, line, shown_traceback(exc, redactor))
 
     def _is_news(self, place: tuple[str, object]) -> bool:
         now = self._clock()
@@ -89,14 +90,8 @@ class Reporter:
             return True
 
 
-def _traceback(exc: BaseException) -> str:
-    text = "".join(traceback.format_exception(exc))
-    if len(text) <= _MAX_TRACEBACK:
-        return text
-    half = _MAX_TRACEBACK // 2
-    return f"{text[:half]}\n[...]\n{text[-half:]}"
-
-
-def _line(judgement: Judgement) -> str:
+def _line(judgement: Judgement, redactor: Redactor) -> str:
     fault = judgement.fault
-    return f"{fault.code.value} [{fault.facts.get('id')}] {one_line(fault.envelope.message)} ({judgement.reason})"
+    # It names classes and places, and those may be made at run time.
+    reason = redactor.scrub(judgement.reason, _MAX_REASON)
+    return one_line(f"{fault.code.value} [{fault.facts.get('id')}] {fault.envelope.message} ({reason})")

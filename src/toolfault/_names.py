@@ -22,7 +22,7 @@ def qualified_name(cls: type) -> str:
     """
     try:
         return f"{cls.__module__}.{cls.__qualname__}"
-    except Exception:  # noqa: BLE001 -- a metaclass may raise anything; type's own slots don't
+    except BaseException:  # noqa: BLE001 -- a metaclass may raise anything; type's own slots don't
         return f"?.{type.__dict__['__qualname__'].__get__(cls)}"
 
 

@@ -142,7 +142,9 @@ class Redactor:
             if isinstance(seen, str):
                 return encodable(str.__str__(seen))
             problem = f"returned {type(seen).__name__}, not str"
-        except Exception as exc:  # noqa: BLE001 -- a user's function; nothing leaves if it fails
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # noqa: BLE001 -- a user's function; nothing leaves if it fails
             problem = f"raised {type(exc).__name__}"
         if not self._warned:
             self._warned.append(True)

@@ -31,6 +31,8 @@ ENVELOPE_PROPERTIES: Final[dict[str, Any]] = {
     "cause_chain": {"type": "array", "items": {"type": "string"}},
 }
 
+_ANYTHING: Final[dict[str, Any]] = {}
+
 ENVELOPE_REQUIRED: Final = ["code", "message", "category", "retryable"]
 
 #: One of every member, so that a schema that takes it takes them all.
@@ -84,7 +86,8 @@ def _root_required(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(properties, Mapping) or "anyOf" in schema:
         return None
     widened = {key: value for key, value in schema.items() if key not in {"required", "additionalProperties"}}
-    widened["properties"] = {**ENVELOPE_PROPERTIES, **properties}
+    # Listed without a type, since a tool may return members of these names that its schema does not mention.
+    widened["properties"] = {**dict.fromkeys(ENVELOPE_PROPERTIES, _ANYTHING), **properties}
     if required := schema.get("required"):
         widened["anyOf"] = [{"required": required}, {"required": ENVELOPE_REQUIRED}]
     return widened

@@ -46,6 +46,10 @@ def pattern(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
+#: How many tracebacks may be quoted in one another.
+_NESTED: Final = 4
+
+
 # ---- from objects to text
 
 
@@ -57,7 +61,7 @@ def safe_str(value: object) -> str:
     bytes are decoded, an object that can't say what it is becomes its class's name in angle brackets.
 
     Raises:
-        KeyboardInterrupt, SystemExit: A signal arrived meanwhile. Nothing else.
+        KeyboardInterrupt: A signal arrived meanwhile. Nothing else.
     """
     # Three quarters of all calls; isinstance comes later, since it may ask the object.
     if type(value) is str:
@@ -72,7 +76,9 @@ def safe_repr(value: object) -> str:
     """
     try:
         return str.__str__(repr(value))[:WINDOW]
-    except Exception:  # noqa: BLE001 -- whatever a class does in its repr
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- whatever a class does in its repr
         return ""
 
 
@@ -99,7 +105,7 @@ def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
         return None
     try:
         shown_by = type(exc).__str__
-    except Exception:  # noqa: BLE001 -- a metaclass may raise anything
+    except BaseException:  # noqa: BLE001 -- a metaclass may raise anything
         return None
     (arg,) = args
     if shown_by is BaseException.__str__:
@@ -120,7 +126,7 @@ def _text_or_none(value: object) -> str | None:
             plain_data = _bounded(value, [WINDOW], _DEPTH)
             return json.dumps(plain_data, ensure_ascii=False, separators=(",", ":"))[:WINDOW]
         return str.__str__(str(value))[:WINDOW]
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         # They may come from a signal handler, and then have nothing to do with this object.
         raise
     except BaseException:  # noqa: BLE001 -- __str__ may raise anything; panics of Rust extensions are no Exceptions
@@ -228,8 +234,12 @@ def plain(text: str) -> str:
 
     Of an HTML document its title stays. Angle brackets that are no markup stay: ``a < b``, ``List<int>``, ``<city>``.
     """
-    if "Traceback (" in text or "File " in text:
-        text = _without_traceback(text)
+    for _ in range(_NESTED):
+        if "Traceback (" not in text and "File " not in text:
+            break
+        before, text = text, _without_traceback(text)
+        if before == text:
+            break
     if "0x" in text:
         text = pattern(_ADDRESS).sub("", pattern(_ADDRESS_IN_REPR).sub(r"\1>", text))
     if "://errors.pydantic.dev" in text:

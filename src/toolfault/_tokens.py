@@ -37,14 +37,16 @@ _JWT: Final = r"eyJ[\w-]{8,}(?:\.[\w-]*){0,4}"
 
 _PREFIXES: Final = (
     "AKIA", "ASIA", "AIza", "ya29.", "SG.", "hvs.", "hvb.", "hvr.", "ATATT", "dapi", "hooks.slack.com/", ":AA",
+    "SK", "EAA", "AGE-",
 )  # fmt: skip
 _DASHED: Final = (
     "sk-", "xox", "xapp-", "pypi-", "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-",
-    "glagent-", "nvapi-", "xai-",
+    "glagent-", "nvapi-", "xai-", "key-", "sq0", "pat-", "tvly-", "pplx-",
 )  # fmt: skip
 _UNDERSCORED: Final = (
     "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "k_live_", "k_test_", "whsec_", "hf_", "npm_", "glsa_",
     "shpat_", "shpca_", "shppa_", "shpss_", "dop_v1_", "doo_v1_", "dor_v1_", "gsk_", "dckr_pat_", "sntrys_",
+    "figd_", "lin_api_", "ntn_", "r8_", "fw_",
 )  # fmt: skip
 
 _VENDOR: Final = r"""(?x)
@@ -65,5 +67,10 @@ _VENDOR: Final = r"""(?x)
     | shp[a-z]{2}_[A-Za-z0-9]{20,} | do[opr]_v1_[A-Za-z0-9]{20,}    # Shopify, DigitalOcean
     | ATATT[\w=-]{20,} | dapi[0-9a-f]{30,} | sntrys_[\w+/=]{20,}    # Atlassian, Databricks, Sentry
     | (?:bot)?\d{6,12}:AA[\w-]{20,}                                # Telegram
+    | key-[0-9a-f]{32} | SK[0-9a-f]{32} | sq0[a-z]{3}-[\w-]{20,}     # Mailgun, Twilio, Square
+    | figd_[\w-]{20,} | lin_api_\w{20,} | ntn_\w{20,}              # Figma, Linear, Notion
+    | pat-[a-z]{2}\d-[0-9a-f-]{30,} | r8_\w{20,} | tvly-[\w-]{20,}  # HubSpot, Replicate, Tavily
+    | pplx-\w{20,} | fw_\w{20,} | EAA[A-Za-z0-9]{30,}               # Perplexity, Fireworks, Facebook
+    | AGE-SECRET-KEY-1[A-Z0-9]{20,}                                # age
     )
     """

@@ -112,3 +112,16 @@ def bad_query():
 
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.execute("SELECT * FROM nowhere")
+
+
+def missing_attribute():
+    value = None
+    value["x"]
+
+
+def divides():
+    1 / 0
+
+
+def raises_from(text, cause):
+    raise ValueError(text) from cause

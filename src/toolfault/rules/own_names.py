@@ -27,6 +27,9 @@ _INVALID: Final = Verdict(code=McpErrorCode.INVALID_ARGUMENTS)
 
 #: Words, each a run of words of the name, to what they mean; the first that is found decides.
 WORDS: Final[dict[str, Verdict]] = {
+    # What is wrongly configured, or named as invalid, is no occurrence of what the other words say.
+    **dict.fromkeys(("config", "configuration", "setting", "settings"), _CONFIGURATION),
+    **dict.fromkeys(("invalid timeout", "invalid connection", "invalid network", "invalid quota"), _INVALID),
     **dict.fromkeys(("rate limit", "rate limited", "ratelimit", "ratelimited", "too many requests"), _QUOTA),
     **dict.fromkeys(("quota", "throttle", "throttled", "throttling"), _QUOTA),
     **dict.fromkeys(("auth", "authentication", "authorization", "authorisation"), _CREDENTIALS),
@@ -35,7 +38,6 @@ WORDS: Final[dict[str, Verdict]] = {
     **dict.fromkeys(("forbidden", "permission", "permissions", "not allowed", "access denied", "unsafe"), _NOT_ALLOWED),
     **dict.fromkeys(("timeout", "time out", "timed out", "deadline exceeded"), _TIMEOUT),
     **dict.fromkeys(("network", "connection", "transient", "unavailable", "upstream"), _OUTAGE),
-    **dict.fromkeys(("config", "configuration", "setting", "settings"), _CONFIGURATION),
     **dict.fromkeys(("invalid", "input", "argument", "arguments", "validation"), _INVALID),
     **dict.fromkeys(("not found", "exists", "too large"), _INVALID),
 }

@@ -13,7 +13,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import anyio
-from mcp import Client, ClientSession
+from mcp import ClientSession
 from mcp.types import CallToolResult, PaginatedRequestParams
 
 from toolfault import Retry, parse
@@ -29,6 +29,8 @@ _MAX_PAGES: Final = 100
 
 
 if TYPE_CHECKING:
+    from mcp import Client  # mcp 1.x has none
+
     # What type checkers see of a wrapped session: itself, and one keyword more.
     class RetryingClient(Client):
         """
@@ -136,7 +138,7 @@ class _RetryingSession:
                     if not cursor:
                         break
         except Exception:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
-            _log.warning("the tools could not be listed; nothing is retried by their hints", exc_info=True)
+            _log.warning("the tools could not be listed; nothing is retried by their hints")
             return None
         return tools
 
@@ -162,6 +164,9 @@ class _RetryingSession:
         """
         Pass everything else through.
         """
+        if name == "_session":
+            # A copy is asked before it has anything.
+            raise AttributeError(name)
         return getattr(self._session, name)
 
     def __repr__(self) -> str:
