@@ -12,13 +12,14 @@ help:
 	@echo "make demo    run the example server and call every tool that fails"
 	@echo "make test    run the tests"
 	@echo "make test-packages  the tables against the packages that they speak of, in an environment of their own"
-	@echo "make test-mcp1      the same for mcp 1.x"
+	@echo "make test-fastmcp   the middleware for FastMCP 4, in an environment of its own"
+	@echo "make test-mcp1      servers and clients of mcp 1.x; test-mcp1-lowest: of the lowest that is supported"
 	@echo "make check   ruff, mypy, pyright"
 	@echo "make bench   speed, as ratios measured side by side"
 	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server"
 	@echo "make soak    ten thousand calls, one in three failing (ARGS=--quick: fewer)"
 	@echo "make format  let ruff rewrite the code"
-	@echo "make clean   remove the environment"
+	@echo "make clean   remove the environments, and what interop built"
 
 $(BIN)/python:
 	@echo "==> making an environment in $(VENV)"
@@ -49,6 +50,10 @@ test-%: $(VENV)-%/.stamp
 	@echo "==> running the tests of tests/$* in an environment of their own"
 	@$(VENV)-$*/bin/python -m pytest -q tests/$* $(ARGS)
 
+test-mcp1-lowest: $(VENV)-mcp1-lowest/.stamp
+	@echo "==> running the tests of tests/mcp1 with the lowest mcp 1.x"
+	@$(VENV)-mcp1-lowest/bin/python -m pytest -q tests/mcp1 $(ARGS)
+
 check: $(VENV)/.check.stamp
 	@echo "==> ruff check"
 	@$(BIN)/ruff check
@@ -74,4 +79,4 @@ format: $(VENV)/.check.stamp
 	@$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) $(VENV)-*
+	rm -rf $(VENV) $(VENV)-* tests/interop/node/*/node_modules tests/interop/go/build tests/interop/*/target

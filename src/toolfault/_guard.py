@@ -316,11 +316,13 @@ class Guard:
         """
         if is_group(exc):
             return any(map(self.passes, leaves_of(exc)))
-        if isinstance(exc, Exception):
+        # By its type, past what a class may say of itself.
+        kind = type(exc)
+        if issubclass(kind, Exception):
             return False
-        if isinstance(exc, KeyboardInterrupt | GeneratorExit):
+        if issubclass(kind, (KeyboardInterrupt, GeneratorExit)):
             return True
-        return isinstance(exc, _cancelled_class()) and being_cancelled()
+        return issubclass(kind, _cancelled_class()) and being_cancelled()
 
     async def within_timeout(self, body: Callable[[], Awaitable[T]]) -> T:
         """

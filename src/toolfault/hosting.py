@@ -22,6 +22,7 @@ from toolfault._wire import json_safe, last_resort, to_result
 __all__ = [
     "META_KEY",
     "META_VERSION",
+    "OPTIONS",
     "Call",
     "Guard",
     "GuardOptions",

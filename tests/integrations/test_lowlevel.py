@@ -180,7 +180,7 @@ def server_of(tools, call, guard=None, **options):
     """
 
     async def list_tools(ctx, params):
-        if isinstance(tools, Exception):
+        if isinstance(tools, BaseException):
             raise tools
         return ListToolsResult(tools=list(tools))
 
@@ -396,8 +396,9 @@ def test_a_failure_that_only_names_its_tool_stays_what_it_is():
     assert_fault(result, code="invalid_arguments", message="search: no such index")
 
 
-def test_a_listing_that_fails_checks_nothing(caplog):
-    results = handled(server_of(RuntimeError("the catalogue is down"), answers), ("any", {"a": 1}), ("thing", {}))
+@pytest.mark.parametrize("raised", [RuntimeError("the catalogue is down"), SystemExit(3)], ids=repr)
+def test_a_listing_that_fails_checks_nothing(raised, caplog):
+    results = handled(server_of(raised, answers), ("any", {"a": 1}), ("thing", {}))
 
     assert [result.is_error for result in results] == [False, False]
     assert len([record for record in caplog.records if "can't be listed" in record.getMessage()]) == 1

@@ -7,6 +7,7 @@ call those that fail. None may throw a failure away, and each has to get what th
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def run(command, folder, seconds, **options):
     return done.stdout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """
     A client: where its sources are, how it is built, and how it answers calls, one line of JSON for each.
@@ -76,11 +77,13 @@ class Program:
 
     name: str
     folder: str
-    tools: tuple[str, ...]
+    #: Commands, and the oldest version that does.
+    needs: dict[str, str]
     build: tuple[str, ...]
-    command: tuple[str, ...] = ()
+    #: Where the build puts what it makes.
+    output: str
+    command: tuple[str, ...]
     lines: Callable | None = None
-    node: int = 0
     #: It checks an error's structuredContent against the tool's outputSchema, and throws if it does not match.
     strict: bool = False
 
@@ -88,11 +91,11 @@ class Program:
         """
         Return why it can't run here, or None.
         """
-        for tool in self.tools:
+        for tool, oldest in self.needs.items():
             if shutil.which(tool) is None:
                 return f"{tool} is not on this machine"
-        if self.node and (there := node_version()) < self.node:
-            return f"it needs Node {self.node} or newer, and this is Node {there}"
+            if parts(there := version(tool)) < parts(oldest):
+                return f"it needs {tool} {oldest} or newer, and this is {there}"
         return None
 
     def call(self, rows, mode):
@@ -102,8 +105,13 @@ class Program:
         return [json.loads(line) for line in out.splitlines()]
 
 
-def node_version():
-    return int(run(["node", "--version"], HERE, 60).strip().lstrip("v").split(".")[0])
+def version(tool):
+    said = run([tool, "version" if tool == "go" else "--version"], HERE, 60)
+    return re.search(r"\d+(\.\d+)+", said)[0]
+
+
+def parts(version):
+    return [int(part) for part in version.split(".")]
 
 
 def inspector(program, rows, mode):
@@ -122,43 +130,51 @@ def inspector(program, rows, mode):
     return lines
 
 
-NPM = ("npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
-INSPECTOR = "node_modules/@modelcontextprotocol/inspector"
+def npm(name, folder, node, command, **options):
+    return Program(
+        name=name,
+        folder=f"node/{folder}",
+        needs={"node": node, "npm": "9.0"},
+        build=("npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"),
+        output="node_modules",
+        command=command,
+        **options,
+    )
+
 
 PROGRAMS = [
     *(
-        Program(name, "node/sdk", ("node", "npm"), NPM, ("node", "client.mjs", name), node=18, strict=True)
+        npm(name, "sdk", "20.0", ("node", "client.mjs", name), strict=True)
         for name in ("v1-low", "v1-middle", "v1-latest")
     ),
-    Program("v2", "node/sdk", ("node", "npm"), NPM, ("node", "client.mjs", "@modelcontextprotocol/client"), node=20),
-    Program(
-        "inspector-0.16",
-        "node/inspector-0.16",
-        ("node", "npm"),
-        NPM,
-        ("node", f"{INSPECTOR}/cli/build/cli.js", "--cli"),
-        lines=inspector,
-        node=20,
-        strict=True,
+    npm("v2", "sdk", "20.0", ("node", "client.mjs", "@modelcontextprotocol/client")),
+    *(
+        npm(name, name, node, ("node_modules/.bin/mcp-inspector", "--cli"), lines=inspector, strict=True)
+        for name, node in [("inspector-0.16", "20.0"), ("inspector-2", "22.19")]
     ),
     Program(
-        "inspector-2",
-        "node/inspector-2",
-        ("node", "npm"),
-        NPM,
-        ("npx", "--no-install", "mcp-inspector", "--cli"),
-        lines=inspector,
-        node=22,
-        strict=True,
+        name="go",
+        folder="go",
+        needs={"go": "1.25"},
+        build=("go", "build", "-o", "build/interop", "."),
+        output="build",
+        command=("build/interop",),
     ),
-    Program("go", "go", ("go",), ("go", "build", "-o", "build/interop", "."), ("build/interop",)),
-    Program("rust", "rust", ("cargo",), ("cargo", "build", "--quiet"), ("target/debug/interop",)),
     Program(
-        "java",
-        "java",
-        ("java", "mvn"),
-        ("mvn", "--quiet", "--batch-mode", "process-classes"),
-        ("java", "-cp", "target/classes:target/lib/*", "Interop"),
+        name="rust",
+        folder="rust",
+        needs={"cargo": "1.88"},
+        build=("cargo", "build", "--quiet"),
+        output="target",
+        command=("target/debug/interop",),
+    ),
+    Program(
+        name="java",
+        folder="java",
+        needs={"javac": "17.0", "mvn": "3.6"},
+        build=("mvn", "--quiet", "--batch-mode", "process-classes"),
+        output="target",
+        command=("java", "-cp", "target/classes:target/lib/*", "Interop"),
     ),
 ]
 
@@ -191,7 +207,7 @@ def built(say):
         digest = hashlib.sha256()
         for path in sorted(path for pattern in SOURCES for path in folder.glob(pattern)):
             digest.update(path.read_bytes())
-        stamp = folder / ".stamp"
+        stamp = folder / program.output / ".built-from"
         if stamp.exists() and stamp.read_text() == digest.hexdigest():
             return
         say(f"==> {program.folder}: {' '.join(program.build)} (the first time may take minutes)")

@@ -375,6 +375,47 @@ def test_what_jsonschema_refuses(facts, verdict_on, schema, value, field, messag
     assert "NOTREAL" not in verdict_on(caught.value).message
 
 
+ONE_OF_TWO = {"oneOf": [{"type": "string"}, {"type": "object", "required": ["from", "to"]}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "found"),
+    [
+        ({"required": ["a", "b"]}, {}, {("a", "is missing"), ("b", "is missing")}),
+        ({"additionalProperties": False}, {"a": 1, "b": 2}, {("a", "is not known"), ("b", "is not known")}),
+        (
+            {"patternProperties": {"^x-": {}}, "additionalProperties": False},
+            {"x-a": 1, "b": 2},
+            {("b", "is not known")},
+        ),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "x", {("", "must be of type integer or null")}),
+        (ONE_OF_TWO, {"from": 1}, {("to", "is missing")}),
+        (ONE_OF_TWO, 3, {("", "must be of type string or object")}),
+        ({"anyOf": [{"maximum": 1}, {"multipleOf": 7}]}, 5, {("", "does not fit its schema")}),
+        ({"oneOf": [{"type": "integer"}, {"maximum": 9}]}, 5, {("", "does not fit its schema")}),
+        (
+            {
+                "properties": {
+                    "a": {"type": "integer"},
+                    "b": {"anyOf": [{"type": "array", "items": {"type": "string"}}]},
+                }
+            },
+            {"a": "x", "b": ["y", 3]},
+            {("a", "must be of type integer"), ("b[1]", "must be of type string")},
+        ),
+    ],
+)
+def test_everything_that_jsonschema_refuses_is_found_at_once(schema, value, found):
+    """
+    An error without a keyword of its own stands for those in its context.
+    """
+    errors = list(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    listed = violations(jsonschema.ValidationError("several", context=errors))
+
+    assert found == {(item["field"], item["message"]) for item in listed}
+    assert len(listed) == len(found)
+
+
 def test_nearest_of_jsonschema():
     """
     As for pydantic.

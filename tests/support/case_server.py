@@ -22,17 +22,68 @@ HEAD = """\
 import asyncio, json, os, socket, subprocess, time
 from email.utils import formatdate
 import {hx} as hx
-from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from toolfault import Guard
 from toolfault.integrations.mcp import install
 
-server = install(MCPServer("cases"), Guard(secrets={secrets!r}))
+GUARD = Guard(secrets={secrets!r})
 SEEN = []
+"""
 
+#: For each host: a decorator ``tool`` that takes annotations and an outputSchema, and how the server runs.
+HOSTS = {
+    "mcpserver": (
+        """
+from mcp.server import MCPServer
 
-@server.tool()
+server = install(MCPServer("cases"), GUARD)
+
+def tool(annotations, output_schema=None):
+    def register(fn):
+        server.add_tool(fn, structured_output=False, annotations=ToolAnnotations.model_validate(annotations))
+        # A schema by hand stands in for the one that the SDK makes of an annotation.
+        server._tool_manager.get_tool(fn.__name__).fn_metadata.output_schema = output_schema
+    return register
+""",
+        "server.run()",
+    ),
+    "lowlevel": (
+        """
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver.tools import Tool as Made
+from mcp.server.stdio import stdio_server
+from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
+
+TOOLS, FUNCTIONS = [], {{}}
+
+def tool(annotations, output_schema=None):
+    def register(fn):
+        schema = Made.from_function(fn, structured_output=False).parameters
+        shown = ToolAnnotations.model_validate(annotations)
+        TOOLS.append(Tool(name=fn.__name__, input_schema=schema, output_schema=output_schema, annotations=shown))
+        FUNCTIONS[fn.__name__] = fn
+    return register
+
+async def list_tools(ctx, params):
+    return ListToolsResult(tools=TOOLS)
+
+async def call_tool(ctx, params):
+    value = await FUNCTIONS[params.name](**params.arguments or {{}})
+    return value if isinstance(value, CallToolResult) else CallToolResult(content=[TextContent(type="text", text=str(value))])
+
+server = install(Server("cases", on_list_tools=list_tools, on_call_tool=call_tool), GUARD)
+
+async def run():
+    async with stdio_server() as streams:
+        await server.run(*streams, server.create_initialization_options())
+""",
+        "asyncio.run(run())",
+    ),
+}
+
+ALIVE = """
+@tool({{}})
 async def alive() -> str:
     return ",".join(SEEN)
 
@@ -43,35 +94,31 @@ def tool_name(case: dict[str, Any]) -> str:
     return case["id"].replace("-", "_")
 
 
-def source(cases: list[dict[str, Any]], hx: str) -> str:
+def source(cases: list[dict[str, Any]], hx: str, host: str) -> str:
     secrets = [secret for case in cases for secret in case.get("configured_secrets", [])]
-    parts = [HEAD.format(hx=hx, secrets=secrets)]
+    head, run = HOSTS[host]
+    parts = [(HEAD + head + ALIVE).format(hx=hx, secrets=secrets)]
     for case in cases:
         if "call_tool_name" in case:
             continue
         tool = case.get("tool", {})
-        # A schema by hand stands in for the one that the SDK makes of an annotation.
         body = textwrap.indent(case.get("raise") or case.get("return") or "return", "        ")
         parts.append(
-            f"@server.tool(structured_output=False, annotations=ToolAnnotations.model_validate({tool.get('annotations', {})!r}))\n"
+            f"@tool({tool.get('annotations', {})!r}, {tool.get('outputSchema')!r})\n"
             f"async def {tool_name(case)}({case.get('signature', '')}):\n"
             f"    try:\n{body}\n"
             f"    except asyncio.CancelledError:\n        SEEN.append({case['id']!r})\n        raise\n"
         )
-        if "outputSchema" in tool:
-            parts.append(
-                f"server._tool_manager.get_tool({tool_name(case)!r}).fn_metadata.output_schema = {tool['outputSchema']!r}\n"
-            )
-    parts.append("server.run()\n")
+    parts.append(f"{run}\n")
     return "\n".join(parts)
 
 
-def call_all(cases: list[dict[str, Any]], hx: str, folder: Path) -> dict[str, Came]:
+def call_all(cases: list[dict[str, Any]], hx: str, folder: Path, host: str = "mcpserver") -> dict[str, Came]:
     """
     Return what came of each case, all in one session with one server process.
     """
-    script = folder / f"cases_with_{hx}.py"
-    script.write_text(source(cases, hx))
+    script = folder / f"cases_with_{hx}_on_{host}.py"
+    script.write_text(source(cases, hx, host))
     return anyio.run(_call_all, cases, script)
 
 

@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from mcp.types import CallToolResult, ElicitRequestURLParams, TextContent
 from pydantic import BaseModel, Field, field_validator
 
-from toolfault import Guard, McpErrorCode, ToolFault
+from toolfault import McpErrorCode, ToolFault
 from toolfault.integrations.fastmcp import ToolFaultMiddleware
 from toolfault.integrations.mcp import guarded
 
@@ -206,6 +206,10 @@ def add_tools(server):
 
     @server.tool
     async def surrogate_in_result():
+        return "a file called \udcff.txt"
+
+    @server.tool
+    async def typed_surrogate() -> str:
         return "a file called \udcff.txt"
 
     @server.tool

@@ -298,6 +298,7 @@ def main():
             workers=2,
             fd=int(sys.argv[2]),
             log_level="critical",
+            timeout_graceful_shutdown=1,
             timeout_worker_healthcheck=60,  # a worker that still imports answers no health check, and would be killed
         )
         return

@@ -7,11 +7,19 @@ from __future__ import annotations
 import functools
 from typing import Annotated, Any
 
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.resolve import Resolve
 from pydantic import BaseModel, Field
 
 from toolfault.integrations.mcp import guarded
+
+
+try:
+    from mcp.server.mcpserver import Context
+    from mcp.server.mcpserver.resolve import Resolve
+except ImportError:
+    # mcp 1.x, which has no resolvers.
+    from mcp.server.fastmcp import Context
+
+    Resolve = None
 
 
 class Answer(BaseModel):
@@ -141,3 +149,6 @@ SHAPES: dict[str, tuple[Any, Any]] = {
     "timeout_async": (guarded(timeout=30)(plain_async), plain_async),
     "secret": (guarded(functools.partial(with_secret, api_key="s3cr3t-value")), None),
 }
+
+if Resolve is None:
+    del SHAPES["resolve"]

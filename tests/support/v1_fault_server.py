@@ -27,7 +27,7 @@ from pydantic import BaseModel, Field, field_validator
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from toolfault import Guard, McpErrorCode, ToolFault
+from toolfault import McpErrorCode, ToolFault
 from toolfault.integrations.mcp import guarded, install
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any, assert_type
 
 from mcp import Client, ClientSession
+from mcp.client import ClientExtension
 from mcp.server import MCPServer
+from mcp.server.lowlevel import Server
 from mcp.types import CallToolResult
 
 from toolfault import (
@@ -22,7 +24,7 @@ from toolfault import (
     suspect,
 )
 from toolfault.hosting import Call
-from toolfault.integrations.mcp import guarded, install, retrying
+from toolfault.integrations.mcp import advertise, declared, guarded, install, retrying
 from toolfault.testing import assert_fault
 
 
@@ -72,6 +74,10 @@ assert_type(guard.with_options(timeout=None), Guard)
 
 server = MCPServer("s")
 assert_type(install(server, guard), MCPServer)
+lowlevel: Server[Any] = Server("l")
+assert_type(install(lowlevel), Server[Any])
+assert_type(advertise(), ClientExtension)
+Client(server, extensions=[advertise()])
 
 
 @guarded
@@ -84,6 +90,12 @@ def with_options(city: str) -> int:
     return len(city)
 
 
+@guarded(fails_with=[McpErrorCode.QUOTA_EXCEEDED, "invalid_arguments"])
+async def declares(city: str) -> int:
+    return len(city)
+
+
+declares_is_kept: Callable[[str], Coroutine[Any, Any, int]] = declares
 plain_is_kept: Callable[[str], Coroutine[Any, Any, int]] = plain
 options_are_kept: Callable[[str], int] = with_options
 
@@ -95,11 +107,13 @@ async def client_side(client: Client, session: ClientSession) -> None:
     await retrying(session).call_tool("t", idempotent=False)
     await wrapped.list_tools()
     await as_session.list_tools()
+    assert_type(await declared(server), str)
 
 
 # What must not type-check; an ignore that is not needed is an error.
 Guard(credentials="mine")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Guard(output_schema="drop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+guarded(fails_with=[3])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType, reportCallIssue]
 guarded(speed=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
 ToolFault()  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
 ToolFault("internal", "m", wait=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

@@ -2,7 +2,8 @@
 The MCP Python SDK: servers, single functions, and client sessions.
 
 `install` guards a whole server, `guarded` one function, `retrying` wraps a client session. `GuardedMCPServer` is an
-`MCPServer` that is born with a guard.
+`MCPServer` that is born with a guard. `declared` prints what tools say they can fail with; `advertise` lets a client
+say that it reads envelopes.
 """
 
 from __future__ import annotations
@@ -13,14 +14,22 @@ from toolfault.integrations.mcp._install import install
 
 
 if TYPE_CHECKING:
+    from toolfault.integrations.mcp._declared import declared
     from toolfault.integrations.mcp._function import guarded
+    from toolfault.integrations.mcp._negotiation import advertise
     from toolfault.integrations.mcp._server import GuardedMCPServer
     from toolfault.integrations.mcp._session import retrying
 
-__all__ = ["GuardedMCPServer", "guarded", "install", "retrying"]
+__all__ = ["GuardedMCPServer", "advertise", "declared", "guarded", "install", "retrying"]
 
 #: What is imported at its first use, since it needs a part of the SDK that not every major has.
-_ROOMS = {"GuardedMCPServer": "_server", "guarded": "_function", "retrying": "_session"}
+_ROOMS = {
+    "GuardedMCPServer": "_server",
+    "advertise": "_negotiation",
+    "declared": "_declared",
+    "guarded": "_function",
+    "retrying": "_session",
+}
 
 
 def __getattr__(name: str) -> Any:

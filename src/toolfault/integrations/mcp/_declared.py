@@ -7,6 +7,7 @@ Rule 2: a failure that was not declared leaves as it is; the log says so once fo
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -132,6 +133,9 @@ async def declared(source: Any) -> str:
     Args:
         source: A guarded `MCPServer`, a guarded low-level `Server` (its lifespan runs, since it can only be asked over
             a session), or a list of tools as a client gets it.
+
+    Raises:
+        TypeError: It is none of these.
     """
     rows = [
         _row(str(_member(tool, "name")), envelope)
@@ -161,7 +165,10 @@ async def _tools_of(source: Any) -> Iterable[Any]:
     if isinstance(source, Iterable):
         return source  # pyright: ignore[reportUnknownVariableType] -- anybody's
     if not hasattr(source, "get_request_handler"):
-        tools: list[Any] = await source.list_tools()
+        listing = source.list_tools()
+        if not inspect.isawaitable(listing):
+            raise TypeError(f"declared takes a guarded server or a list of tools, not {type(source).__qualname__}")
+        tools: list[Any] = await listing
         return tools
     from mcp import Client  # noqa: PLC0415 -- mcp 1.x has none
 

@@ -50,11 +50,14 @@ class Dispatch:
             The outermost guarded function below the handler that a failure came through: it is the tool. None: there
             was none.
 
+        known:
+            The tool as it was listed when the call began. None: it was not.
+
         listing:
             What was listed for this request. None: nothing was.
     """
 
-    __slots__ = ("context", "function", "listing")
+    __slots__ = ("context", "function", "known", "listing")
 
     def __init__(self, context: Any) -> None:
         """
@@ -62,6 +65,7 @@ class Dispatch:
         """
         self.context: Any = context
         self.function: Callable[..., Any] | None = None
+        self.known: Any = None
         self.listing: Any = None
 
 

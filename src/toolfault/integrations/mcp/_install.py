@@ -36,6 +36,9 @@ def install(server: S, guard: Guard | None = None) -> S:
     Unknown names, refused arguments, resolvers, bodies and output conversion are all answered with an envelope.
     ``server.call_tool`` inside a tool still raises.
 
+    A low-level server has the tools that its own ``tools/list`` lists: other names are not found, and arguments that do
+    not fit a listed ``inputSchema`` do not reach the handler. Where nothing is listed, nothing is checked.
+
     Args:
         server: An `MCPServer` or a low-level `Server` of mcp 2.3; a `FastMCP` or a low-level `Server` of mcp 1.x.
         guard: None: a `Guard` with defaults.

@@ -20,6 +20,7 @@ from referencing.jsonschema import EMPTY_REGISTRY
 
 from toolfault.integrations.mcp._declared import declared_in
 from toolfault.integrations.mcp._majors import INPUT_SCHEMA
+from toolfault.integrations.mcp._quick import Check, quick
 
 
 _log = logging.getLogger("toolfault")
@@ -27,8 +28,9 @@ _log = logging.getLogger("toolfault")
 #: How many things that are wrong with one call's arguments are looked at.
 _MAX_ERRORS: Final = 100
 
-#: Schemas that anything fits.
-_ANYTHING: Final[tuple[dict[str, Any], ...]] = ({}, {"type": "object"}, {"type": "object", "properties": {}})
+
+def _anything(_arguments: object) -> bool:
+    return True
 
 
 class Listed:
@@ -36,22 +38,20 @@ class Listed:
     One tool as it was listed.
     """
 
-    __slots__ = ("_compiled", "_validator", "input_schema", "tool")
+    __slots__ = ("fits", "input_schema", "tool", "validator")
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, tool: Tool, before: Listed | None = None) -> None:
+        """
+        Take a tool; what was made of the same schema before is kept.
+        """
         self.tool = tool
+        schema: dict[str, Any] = getattr(tool, INPUT_SCHEMA)
+        same = before if before is not None and before.input_schema == schema else None
         # A copy: the author's own may change in its place.
-        self.input_schema: dict[str, Any] = copy.deepcopy(getattr(tool, INPUT_SCHEMA))
-        self._compiled = self.input_schema in _ANYTHING
-        self._validator: Any = None
-
-    def with_validator_of(self, known: Listed) -> Listed:
-        """
-        Return this tool, with the validator that was made for the same schema.
-        """
-        if known.input_schema == self.input_schema:
-            self._compiled, self._validator = known._compiled, known._validator
-        return self
+        self.input_schema: dict[str, Any] = copy.deepcopy(schema) if same is None else same.input_schema
+        # Both are made at the first call.
+        self.fits: Check | None = None if same is None else same.fits
+        self.validator: Any = None if same is None else same.validator
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -64,29 +64,28 @@ class Listed:
         """
         Return what is wrong with arguments, all of it below one error. None: nothing, or nobody can tell.
         """
-        if not self._compiled:
-            self._compile()
-        if self._validator is None:
+        if (self.fits or self._compiled())(arguments) or self.validator is None:
             return None
         try:
-            errors: list[Any] = list(islice(self._validator.iter_errors(arguments), _MAX_ERRORS))
+            errors: list[Any] = list(islice(self.validator.iter_errors(arguments), _MAX_ERRORS))
         except Exception:  # noqa: BLE001 -- a reference that leads nowhere shows only here
             self._unusable()
             return None
         return ValidationError("the arguments do not fit the tool's inputSchema", context=errors) if errors else None
 
-    def _compile(self) -> None:
-        self._compiled = True
+    def _compiled(self) -> Check:
         try:
             cls: Any = validator_for(self.input_schema, default=Draft202012Validator)
             cls.check_schema(self.input_schema)
             # Nothing is fetched for a reference to elsewhere.
-            self._validator = cls(self.input_schema, registry=EMPTY_REGISTRY)
+            self.validator = cls(self.input_schema, registry=EMPTY_REGISTRY)
+            self.fits = quick(self.input_schema)
         except Exception:  # noqa: BLE001 -- whatever a schema holds that is none
             self._unusable()
+        return self.fits or _anything
 
     def _unusable(self) -> None:
-        self._validator = None
+        self.fits, self.validator = _anything, None
         _log.warning(
             "Tool %r: its inputSchema is not valid, so arguments are not checked", self.tool.name[:128], exc_info=True
         )
@@ -109,7 +108,7 @@ class Listing:
             page: Whether it is a part of a listing, to which what was listed before still belongs.
         """
         known = dict[str, Listed]() if before is None else before.tools
-        fresh = {tool.name: _kept(tool, known.get(tool.name)) for tool in tools}
+        fresh = {tool.name: Listed(tool, known.get(tool.name)) for tool in tools}
         self.tools: dict[str, Listed] = {**known, **fresh} if page else fresh
 
     def get(self, name: str) -> Listed | None:
@@ -123,8 +122,3 @@ class Listing:
         Return the tools' names, in their order.
         """
         return tuple(self.tools)
-
-
-def _kept(tool: Tool, known: Listed | None) -> Listed:
-    made = Listed(tool)
-    return made if known is None else made.with_validator_of(known)

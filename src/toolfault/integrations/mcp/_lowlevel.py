@@ -35,7 +35,7 @@ from toolfault.integrations.mcp._declared import declared_by
 from toolfault.integrations.mcp._function import Dispatch, answering
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK
-from toolfault.integrations.mcp._listing import Listing
+from toolfault.integrations.mcp._listing import Listed, Listing
 from toolfault.integrations.mcp._negotiation import announce
 from toolfault.integrations.mcp._returned import made_safe, serializable
 
@@ -112,9 +112,12 @@ class _Installed:
         self._declared = declared_by(handler)
 
         async def in_time(dispatch: Dispatch, params: CallToolRequestParams) -> Any:
-            known = self._listing.get(params.name)
+            known = dispatch.known = self._listing.get(params.name)
             if known is None or known.refused(params.arguments or {}) is not None:
-                _refuse(params, await self._listed_anew(dispatch))
+                listing = await self._listed_anew(dispatch)
+                if listing is not None:
+                    dispatch.known = listing.get(params.name)
+                    _refuse(params, dispatch.known)
             return await handler(dispatch.context, params)
 
         async def call(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
@@ -135,16 +138,19 @@ class _Installed:
                 if not isinstance(result, CallToolResult):
                     return result
                 result = _sendable(result, ctx.protocol_version)
-                if not result.is_error:
-                    return result
-                made_of = self._call(handler, dispatch, params)
-                return self._host.adopt(result, self._guard_of(made_of), made_of, self._placed(made_of))
+                return self._adopted(result, handler, dispatch, params) if result.is_error else result
             except BaseException as exc:  # noqa: BLE001 -- whatever a handler raises is answered, or passes by name
                 return await self._answer(exc, handler, dispatch, params)
             finally:
                 answering.reset(token)
 
         return call
+
+    def _adopted(
+        self, result: CallToolResult, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
+    ) -> CallToolResult:
+        call = self._call(handler, dispatch, params)
+        return self._host.adopt(result, self._guard_of(call), call, self._placed(call, dispatch))
 
     async def _answer(
         self, exc: BaseException, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
@@ -157,7 +163,7 @@ class _Installed:
         raise_if_it_must_pass(exc, self._guard_of(call))
         if phase == "body" and _names(exc, params.name) and await self._is_gone(dispatch, params.name):
             phase = "lookup"
-        placed = self._placed(call)
+        placed = self._placed(call, dispatch)
         if isinstance(exc, _NoResult):
             _log.error("Tool %r: %s", params.name[:128], exc.envelope.message)
             placed = placed._replace(codes=())
@@ -177,8 +183,8 @@ class _Installed:
             return self._host.guard_for(function)
         return known
 
-    def _placed(self, call: Call) -> Placed:
-        known = self._listing.get(call.tool)
+    def _placed(self, call: Call, dispatch: Dispatch) -> Placed:
+        known: Listed | None = dispatch.known
         if known is None:
             return Placed(structured=True, codes=declared_by(call.function))
         structured = self._host.is_structured(call.tool, known.tool.output_schema)
@@ -211,7 +217,10 @@ class _Installed:
             return None
         try:
             tools = await _all_pages(self._list, replace(dispatch.context, method="tools/list", params=None))
-        except Exception:  # noqa: BLE001 -- whatever stands in the way: then nothing is checked
+        except BaseException as exc:
+            if self._host.guard.passes(exc):
+                raise
+            # Whatever stands in the way: then nothing is checked.
             if not self._complained:
                 self._complained = True
                 _log.warning("the tools can't be listed, so names and arguments are not checked", exc_info=True)
@@ -233,16 +242,13 @@ class _Installed:
         return listing is not None and listing.get(name) is None
 
 
-def _refuse(params: CallToolRequestParams, listing: Listing | None) -> None:
+def _refuse(params: CallToolRequestParams, known: Listed | None) -> None:
     """
-    Refuse a call that does not fit the listing that was made for it.
+    Refuse a call that does not fit the tool as it was listed for it.
 
     Raises:
         _Refused: It does not.
     """
-    if listing is None:
-        return
-    known = listing.get(params.name)
     if known is None:
         raise _Refused(LookupError("no such tool is listed"), "lookup")
     if (wrong := known.refused(params.arguments or {})) is not None:
@@ -312,7 +318,7 @@ def _read(result: Any) -> Any:
     if isinstance(result, ErrorData):
         raise MCPError.from_error_data(result)
     kind = result.get("resultType") if isinstance(result, dict) else getattr(result, "result_type", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anything
-    if kind not in {None, "complete"} and isinstance(result, dict | Result):
+    if kind is not None and kind != "complete" and isinstance(result, dict | Result):
         # A request for input, or an extension's own.
         return result  # pyright: ignore[reportUnknownVariableType] -- anything
     if isinstance(result, dict):

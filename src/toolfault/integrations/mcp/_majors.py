@@ -29,9 +29,10 @@ def protocol_error(code: int, message: str, data: Any) -> Exception:
     """
     Return a protocol error.
     """
-    if IS_1:
-        return ProtocolError(ErrorData(code=code, message=message, data=data))
-    return ProtocolError(code, message, data)
+    made: Exception = (
+        ProtocolError(ErrorData(code=code, message=message, data=data)) if IS_1 else ProtocolError(code, message, data)
+    )
+    return made
 
 
 def checks_errors() -> bool:

@@ -2,7 +2,8 @@
 The extension ``io.github.toolfault/error`` (SEP-2133), said by both sides, needed by neither.
 
 A server that says so answers failures with envelopes, a client that says so reads them. Whoever does not know it loses
-nothing: the envelope stands in places that the core protocol has.
+nothing: the envelope stands in places that the core protocol has. What a server says reaches clients of 2026-07-28
+only: mcp 2.3 leaves ``extensions`` out of its answer to ``initialize``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def settings() -> dict[str, Any]:
 
 def announce(server: Any) -> None:
     """
-    Make a server say that its failures carry envelopes, in both eras; what it says of the extension already stands.
+    Make a server say that its failures carry envelopes; what it says of the extension already stands.
 
     The low-level `Server` has a public place for it. An `MCPServer` only takes extensions when it is made, so the one
     inside it is looked for; where there is none, nothing is said, and nothing is lost.

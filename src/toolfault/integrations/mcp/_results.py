@@ -4,6 +4,8 @@ Between the SDK's types and toolfault's: results, and the exceptions that are th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import TracebackType
 from typing import Any, Final
 
 from mcp.types import CallToolResult, TextContent
@@ -38,16 +40,21 @@ def must_pass(guard: Guard, exc: BaseException) -> bool:
     An `MCPError` (`McpError` in mcp 1.x) passes if the tool's own code raised it. One that answers a request which the
     tool made was raised inside the SDK: it is a failure of what the tool talks to.
     """
-    if isinstance(exc, ProtocolError):
+    # By its type, past what a class may say of itself.
+    if issubclass(type(exc), ProtocolError):
         return getattr(getattr(exc, "error", None), "code", None) in _REQUESTS or not raised_in(exc, "mcp")
     return guard.passes(exc)
+
+
+#: Past a property that a class may put over it.
+traceback_of: Final[Callable[[BaseException], TracebackType | None]] = BaseException.__dict__["__traceback__"].__get__
 
 
 def raised_in(exc: BaseException, package: str) -> bool:
     """
     Tell whether an exception was raised by code of a package.
     """
-    link = exc.__traceback__
+    link = traceback_of(exc)
     if link is None:
         return False
     while link.tb_next is not None:

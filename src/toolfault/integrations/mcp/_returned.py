@@ -76,13 +76,30 @@ def made_safe(result: CallToolResult) -> CallToolResult:
     """
     Return a result that every serializer takes, the same one if it was so already.
     """
-    for block in result.content:
-        # In this order, since a call that succeeds comes through here: pydantic's isinstance is slow.
-        text = getattr(block, "text", "")
-        if not text.isascii() and isinstance(block, TextContent) and encodable(text) is not text:
-            values = json_safe(result.model_dump(by_alias=True), _MAX_DEPTH)
-            return CallToolResult.model_validate(values)
-    return result
+    # A call that succeeds comes through here, so nothing is copied before something was found.
+    if _is_fit(result.meta) and _is_fit(getattr(result, STRUCTURED)) and all(map(_is_plain, result.content)):
+        return result
+    values = result.model_dump(by_alias=True)
+    safe = json_safe(values, _MAX_DEPTH)
+    return result if safe == values else CallToolResult.model_validate(safe)
+
+
+def _is_plain(block: Any) -> bool:
+    return type(block) is TextContent and _is_fit(block.text) and block.meta is None
+
+
+def _is_fit(value: Any) -> bool:
+    kind = type(value)
+    if kind is str:
+        return value.isascii() or encodable(value) is value
+    if kind is dict:
+        return all(map(_is_fit, value)) and all(map(_is_fit, value.values()))
+    if kind is list:
+        return all(map(_is_fit, value))
+    return value is None or kind in _SCALARS
+
+
+_SCALARS: Final = frozenset({bool, int, float})
 
 
 def serializable(result: CallToolResult) -> CallToolResult:
@@ -102,11 +119,11 @@ def serializable(result: CallToolResult) -> CallToolResult:
     return result
 
 
-def protocol_error_made_safe(exc: Any) -> Exception:
+def protocol_error_made_safe(exc: BaseException) -> BaseException:
     """
     Return a protocol error that every serializer takes, the same one if it was so already.
     """
-    error = exc.error
+    error: Any = getattr(exc, "error")  # noqa: B009 -- both majors' classes have it, and no type knows both
     message, data = encodable(error.message), json_safe(error.data)
     if message is error.message and data == error.data:
         return exc

@@ -21,6 +21,7 @@ from toolfault.integrations.mcp._function import answering, is_async
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._negotiation import announce
+from toolfault.integrations.mcp._results import raised_in, traceback_of
 from toolfault.integrations.mcp._returned import made_safe
 
 
@@ -216,31 +217,22 @@ def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
     """
     Return what was raised, without the SDK's wrappers, and how far the call had come.
     """
-    if not isinstance(exc, ToolError):
+    if not issubclass(type(exc), ToolError):
         return exc, "body"
     if exc.__cause__ is None:
         return exc, "lookup" if str(exc) == f"Unknown tool: {name}" else "body"
     phase = _phase_of(exc.__cause__)
     raised: BaseException = exc
     # A tool that calls a tool: each call wraps what came out of the one inside.
-    while (
-        isinstance(raised, ToolError | ResourceError) and raised.__cause__ is not None and _wrapped_by_the_sdk(raised)
-    ):
+    while issubclass(type(raised), (ToolError, ResourceError)) and raised_in(raised, _SDK):
+        if raised.__cause__ is None:
+            break
         raised = raised.__cause__
     return raised, phase
 
 
-def _wrapped_by_the_sdk(exc: BaseException) -> bool:
-    link = exc.__traceback__
-    if link is None:
-        return False
-    while link.tb_next is not None:
-        link = link.tb_next
-    return str(link.tb_frame.f_globals.get("__name__")).startswith(_SDK)
-
-
 def _phase_of(exc: BaseException) -> Phase:
-    link = exc.__traceback__
+    link = traceback_of(exc)
     while link is not None:
         module = str(link.tb_frame.f_globals.get("__name__"))
         if module.startswith(_SDK) and (phase := _PHASES.get(link.tb_frame.f_code.co_name)) is not None:

@@ -31,6 +31,7 @@ from toolfault.integrations.mcp._function import Dispatch, answering
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listing
+from toolfault.integrations.mcp._majors import OUTPUT_SCHEMA
 from toolfault.integrations.mcp._returned import made_safe, serializable
 
 
@@ -170,7 +171,8 @@ class Installed:
         try:
             safe = serializable(made_safe(result))
         except (TypeError, ValueError):
-            return await self._answer(_NoResult("structured content or _meta with values that are no JSON"), "output", running)
+            failure = _NoResult("structured content or _meta with values that are no JSON")
+            return await self._answer(failure, "output", running)
         if not result.isError:
             return served if safe is result else _types.ServerResult(safe)
         if running.returned is _NOT_YET or isinstance(running.returned, _types.CallToolResult):
@@ -182,15 +184,14 @@ class Installed:
         """
         Return why the SDK refused what a function returned.
         """
-        returned = running.returned
-        structured = returned[1] if isinstance(returned, tuple) else returned  # pyright: ignore[reportUnknownVariableType] -- anything
-        known = self._listing.get(running.name)
-        schema = None if known is None else known.tool.outputSchema
+        structured = _structured_part(running.returned)
+        schema = self._output_schema(running.name)
         if schema is not None and isinstance(structured, dict):
-            errors: list[Any] = list(islice(validator_for(schema)(schema).iter_errors(structured), _MAX_ERRORS))
+            validator: Any = validator_for(schema)(schema)
+            errors: list[Any] = list(islice(validator.iter_errors(structured), _MAX_ERRORS))
             if errors:
                 return ValidationError("the value does not fit the tool's outputSchema", context=errors)
-        return _NoResult(f"a value of type {type(returned).__name__[:64]} that is no result of this tool")
+        return _NoResult(f"a value of type {type(running.returned).__name__[:64]} that is no result of this tool")
 
     async def _answer(self, exc: BaseException, phase: Phase, running: _Running) -> Any:
         available = await self._available() if phase == "lookup" else ()
@@ -201,9 +202,7 @@ class Installed:
 
     def _call(self, running: _Running, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
         function = running.function or self._function
-        return Call(
-            tool=running.name, arguments=running.arguments, phase=phase, function=function, available=available
-        )
+        return Call(tool=running.name, arguments=running.arguments, phase=phase, function=function, available=available)
 
     # What is known of a tool
 
@@ -220,8 +219,12 @@ class Installed:
         known = self._listing.get(call.tool)
         if known is None:
             return Placed(structured=True, codes=declared_by(call.function))
-        structured = self._host.is_structured(call.tool, known.tool.outputSchema)
+        structured = self._host.is_structured(call.tool, self._output_schema(call.tool))
         return Placed(structured=structured, codes=known.codes or declared_by(call.function))
+
+    def _output_schema(self, name: str) -> dict[str, Any] | None:
+        known = self._listing.get(name)
+        return None if known is None else getattr(known.tool, OUTPUT_SCHEMA)
 
     async def _available(self) -> tuple[str, ...]:
         return self._listing.names()
@@ -325,7 +328,7 @@ class _Handlers(UserDict[Any, Handler]):
 
 def _made_of(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
     """
-    Return the function that ``@server.call_tool()`` made a handler of, and whether it asked for arguments to be checked.
+    Return the function that ``@server.call_tool()`` made a handler of, and whether arguments were to be checked.
 
     The function is None for a handler of any other make.
     """
@@ -333,6 +336,13 @@ def _made_of(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
         return None, False
     inside = inspect.getclosurevars(handler).nonlocals
     return inside.get("func"), bool(inside.get("validate_input"))
+
+
+def _structured_part(returned: Any) -> Any:
+    """
+    Return what of a function's value the SDK takes for structured content, if it is any.
+    """
+    return returned[1] if isinstance(returned, tuple) and len(returned) == 2 else returned  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- anything
 
 
 async def _all_pages(handler: Handler) -> list[Any]:

@@ -1,0 +1,291 @@
+"""
+The middleware.
+
+``on_call_tool`` still has the exception, with FastMCP's wrapper around it; ``on_list_tools`` is where schemas leave
+(sdk-map 4).
+
+Rule 1: it stands inside ErrorHandlingMiddleware, which would turn each failure into a protocol error, and outside
+RetryMiddleware, which needs an exception to repeat.
+Rule 2: what a mounted server, an upstream or the tool itself answered with an envelope is kept.
+Rule 3: ``server.call_tool`` inside a tool still raises; mounting is no such call.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware, RetryMiddleware
+from fastmcp.server.server import FastMCP
+from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolRequestParams, ListToolsRequest
+
+from toolfault import Disclosure
+from toolfault.hosting import OPTIONS, Call, Guard, GuardOptions, answering, last_resort
+from toolfault.integrations.fastmcp._asked import Asked, Key, is_async, is_nested, known_of, silent_upstream
+from toolfault.integrations.fastmcp._memory import FAILS_WITH, Checks, Memory, published, widened
+from toolfault.integrations.fastmcp._raised import (
+    Raised,
+    before_the_tool,
+    in_other_words,
+    must_pass,
+    original,
+    protocol_error_made_safe,
+    raised_inside,
+    unreachable,
+)
+from toolfault.integrations.fastmcp._results import adopted, has_envelope, made_plain, made_safe, to_tool_result
+
+
+_log = logging.getLogger("toolfault")
+
+#: How many tools' own guards are remembered.
+_MAX_GUARDS: Final = 4096
+
+
+class ToolFaultMiddleware(Middleware):
+    """
+    Answers every failed tool call of a FastMCP server with an envelope.
+
+    ``server.add_middleware(ToolFaultMiddleware())``: after `ErrorHandlingMiddleware`, before `RetryMiddleware`. Tools
+    of mounted and proxied servers are covered, and options that ``guarded`` left on a function are read.
+
+    A server's ``mask_error_details`` means ``Disclosure.WITHHELD``: crashes keep their text to themselves; what an
+    author wrote for callers, and what is wrong with the arguments, is said. A tool that decides its ``disclosure``
+    itself, and a guard with ``Disclosure.FULL``, win over it.
+
+    An `MCPError` that a tool's own code raises leaves as a protocol error, as on every other server; FastMCP alone
+    would turn it into an error result.
+
+    Args:
+        guard: None: a `Guard` with defaults. Its ``timeout`` does not stop the thread of a sync tool.
+        mask_error_details: None: as the server says. False leaves all to the guard.
+
+    Raises:
+        TypeError: Not a `Guard`.
+    """
+
+    def __init__(self, guard: Guard | None = None, *, mask_error_details: bool | None = None) -> None:
+        """
+        Make a middleware; one may serve several servers.
+        """
+        if guard is not None and not isinstance(guard, Guard):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may be untyped
+            raise TypeError(f"ToolFaultMiddleware takes a toolfault.Guard, not {guard!r}")
+        self._guard = guard or Guard()
+        self._masks = mask_error_details
+        self._guards: dict[tuple[int, bool], tuple[object, Guard]] = {}
+        self._servers: WeakKeyDictionary[FastMCP[Any], Memory] = WeakKeyDictionary()
+
+    # Calls
+
+    async def on_call_tool(
+        self, context: MiddlewareContext[CallToolRequestParams], call_next: CallNext[CallToolRequestParams, ToolResult]
+    ) -> ToolResult:
+        """
+        Call a tool; every failure is answered.
+        """
+        if context.fastmcp_context is None:
+            return await call_next(context)
+        asked = Asked(context)
+        memory = self._memory(asked.server)
+        if await is_nested(asked):
+            return await call_next(context)
+        token = answering.set(asked)
+        try:
+            if self._guard.timeout is None:
+                result = await call_next(context)
+            else:
+                guard = await self._guard_before(asked, memory)
+                result = await guard.within_timeout(lambda: call_next(context))
+            return await self._returned(result, asked, memory)
+        except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
+            return await self._raised(exc, asked, memory)
+        finally:
+            answering.reset(token)
+
+    async def _raised(self, exc: BaseException, asked: Asked, memory: Memory) -> ToolResult:
+        raised = original(exc)
+        if must_pass(self._guard, raised.exc):
+            raise protocol_error_made_safe(raised.exc) if isinstance(raised.exc, MCPError) else raised.exc
+        return await self._answer(raised, asked, memory)
+
+    async def _answer(self, raised: Raised, asked: Asked, memory: Memory) -> ToolResult:
+        try:
+            exc, phase = raised.exc, raised.phase
+            known = await known_of(asked)
+            guard = self._guard_for(known.function, masked=self._is_masked(asked.server, by_wrapper=raised.masked))
+            available: tuple[str, ...] = ()
+            if phase == "lookup":
+                available = await self._available(asked)
+                if (silent := await silent_upstream(asked.server)) is not None:
+                    exc, phase = unreachable(silent, "may know this tool"), "body"
+            elif phase == "body":
+                exc, phase = in_other_words(raised, known)
+            call = Call(
+                tool=asked.name,
+                arguments=asked.arguments,
+                phase=phase,
+                function=known.function,
+                available=available,
+            )
+            fault = guard.judge(exc, call)
+            if raised_inside(exc, ("fastmcp.server.middleware",)):
+                fault = before_the_tool(fault, exc)
+            memory.notice(asked.name, fault, getattr(known.function, FAILS_WITH, ()))
+            structured = self._is_structured(asked.key, known.tool, memory)
+            return to_tool_result(guard.to_result(fault, structured=structured))
+        except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
+            _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", asked.name[:128])
+            return to_tool_result(last_resort())
+
+    async def _returned(self, result: ToolResult, asked: Asked, memory: Memory) -> ToolResult:
+        # What is no tool's result (a task that was started, a question to the client) is not ours.
+        if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):  # pyright: ignore[reportUnnecessaryIsInstance] -- extensions answer with types of their own
+            return result
+        if result.is_error:
+            if has_envelope(result):
+                return made_plain(result)
+            known = await known_of(asked)
+            guard = self._guard_for(known.function, masked=self._is_masked(asked.server))
+            call = Call(tool=asked.name, arguments=asked.arguments, function=known.function)
+            return adopted(result, guard, call, structured=self._is_structured(asked.key, known.tool, memory))
+        checks = memory.checks.get(asked.key)
+        if checks is None:
+            checks = memory.remember(asked.key, Checks(await known_of(asked)))
+        if (misfit := checks.misfit(result)) is not None:
+            # The tool may have been replaced since.
+            checks = memory.remember(asked.key, Checks(await known_of(asked)))
+            misfit = checks.misfit(result)
+        if misfit is not None:
+            return await self._answer(Raised(misfit, "output"), asked, memory)
+        return made_safe(result)
+
+    async def _available(self, asked: Asked) -> tuple[str, ...]:
+        """
+        Return the names that ``tools/list`` shows: what other middleware hides stays hidden.
+        """
+
+        async def listed(_context: MiddlewareContext[ListToolsRequest]) -> Sequence[Tool]:
+            return await asked.server.list_tools(run_middleware=False)
+
+        handler: Any = listed
+        for middleware in reversed(asked.server.middleware):
+            if middleware is not self:
+                handler = partial(middleware.on_list_tools, call_next=handler)
+        request = ListToolsRequest(method="tools/list")
+        context = MiddlewareContext(message=request, method="tools/list", fastmcp_context=asked.context.fastmcp_context)
+        try:
+            return tuple(dict.fromkeys(tool.name for tool in await handler(context)))
+        except Exception:  # noqa: BLE001 -- an upstream that can't be asked, or a middleware that refuses: no hint then
+            return ()
+
+    # Guards
+
+    def _guard_for(self, function: object | None, *, masked: bool) -> Guard:
+        options: GuardOptions = getattr(function, OPTIONS, None) or GuardOptions()
+        masked = masked and self._guard.disclosure == Disclosure.REDACTED and "disclosure" not in options
+        if not options and not masked:
+            return self._guard
+        key = (id(function) if options else 0, masked)
+        made = self._guards.get(key)
+        # The function is kept beside its guard, so that no other can take its id.
+        if made is None:
+            if len(self._guards) >= _MAX_GUARDS:
+                self._guards.clear()
+            decided = GuardOptions(**options)
+            if masked:
+                decided["disclosure"] = Disclosure.WITHHELD
+            if "timeout" in decided:
+                # The function keeps its own time; here it would run out twice.
+                decided["timeout"] = None
+            made = self._guards[key] = (function, self._guard.with_options(**decided))
+        return made[1]
+
+    async def _guard_before(self, asked: Asked, memory: Memory) -> Guard:
+        """
+        Return the guard whose time limit holds for a call, which has to be known before it.
+        """
+        checks = memory.checks.get(asked.key)
+        if checks is None:
+            known = await known_of(asked)
+            checks = memory.remember(asked.key, Checks(known))
+            function: Any = known.function
+            guard = self._guard_for(function, masked=False)
+            if function is not None and guard.timeout is not None and not is_async(function):
+                warnings.warn(
+                    f"tool {asked.name!r} is a sync function: its thread can't be stopped, so the guard's timeout only"
+                    " applies when it returns; decorate it with @guarded(timeout=...) to abandon the thread, or make"
+                    " it async",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        return self._guard_for(checks.known.function, masked=False)
+
+    def _is_masked(self, server: FastMCP[Any], *, by_wrapper: bool = False) -> bool:
+        if self._masks is not None:
+            return self._masks
+        # FastMCP has no public way to it; a mounted server's shows in what it put around a crash.
+        return by_wrapper or getattr(server, "_mask_error_details", False) is True
+
+    # Schemas
+
+    async def on_list_tools(
+        self, context: MiddlewareContext[ListToolsRequest], call_next: CallNext[ListToolsRequest, Sequence[Tool]]
+    ) -> Sequence[Tool]:
+        """
+        List the tools, with room for the envelope in their output schemas.
+        """
+        tools = [published(tool) for tool in await call_next(context)]
+        if self._guard.output_schema != "widen" or context.fastmcp_context is None:
+            return tools
+        memory = self._memory(context.fastmcp_context.fastmcp)
+        return [widened(tool, memory) for tool in tools]
+
+    def _is_structured(self, key: Key, tool: Tool | None, memory: Memory) -> bool:
+        """
+        Tell whether a tool's envelope may stand in ``structuredContent``.
+        """
+        if tool is None or tool.output_schema is None or self._guard.output_schema == "keep":
+            return True
+        if self._guard.output_schema != "widen":
+            return False
+        # What was listed decides: other middleware may have changed the schema on its way.
+        listed = memory.listed.get((tool.name, tool.version))
+        return (listed[1] if listed is not None else memory.widened(key, tool.output_schema)) is not None
+
+    # Servers
+
+    def _memory(self, server: FastMCP[Any]) -> Memory:
+        memory = self._servers.get(server)
+        if memory is None:
+            memory = self._servers[server] = Memory()
+        if memory.ordered != len(server.middleware):
+            memory.ordered = len(server.middleware)
+            self._warn_of_order(server)
+        return memory
+
+    def _warn_of_order(self, server: FastMCP[Any]) -> None:
+        chain = list(server.middleware)
+        here = next((at for at, middleware in enumerate(chain) if middleware is self), None)
+        if here is None:
+            return
+        wrong: list[str] = []
+        if any(isinstance(other, RetryMiddleware) for other in chain[:here]):
+            wrong.append("RetryMiddleware stands outside it and never sees a failure to repeat: add it after")
+        if any(isinstance(other, ErrorHandlingMiddleware) and other.transform_errors for other in chain[here + 1 :]):
+            wrong.append(
+                "ErrorHandlingMiddleware stands inside it and makes protocol errors of failures: add it before"
+            )
+        if wrong:
+            warnings.warn(
+                f"ToolFaultMiddleware of server {server.name!r} is in the wrong place: {'; '.join(wrong)}"
+                " ToolFaultMiddleware. The first that is added is the outermost.",
+                RuntimeWarning,
+                stacklevel=2,
+            )

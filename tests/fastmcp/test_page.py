@@ -1,0 +1,25 @@
+"""
+The blocks of the README that import FastMCP run, and print what they say; tests/test_docs.py leaves them to this.
+"""
+
+from pathlib import Path
+
+import pytest
+from pytest_examples import CodeExample, EvalExample, find_examples
+
+
+README = Path(__file__).parent.parent.parent / "README.md"
+BLOCKS = [example for example in find_examples(README) if "from fastmcp import" in example.source]
+
+
+def test_there_is_one():
+    assert BLOCKS
+
+
+@pytest.mark.parametrize("example", BLOCKS, ids=str)
+def test_python_blocks_run_and_print_what_they_say(example: CodeExample, eval_example: EvalExample):
+    eval_example.set_config(line_length=120, ruff_ignore=["I001"])
+    if eval_example.update_examples:
+        eval_example.run_print_update(example)
+    else:
+        eval_example.run_print_check(example)
