@@ -16,7 +16,7 @@ LAYERS = [
     {"_secret_words", "_paths", "_peel", "_exact", "_provenance"},
     {"_envelope", "_delays", "_causes", "_verdict", "_known_secrets", "_secrets", "_tokens"},
     {"errors", "_backoff", "_redact", "_phrases", "_foreign"},
-    {"_registry", "_prose", "_wire", "_purpose", "_schema", "_received", "_traces"},
+    {"_registry", "_prose", "_wire", "_purpose", "_schema", "_quick", "_received", "_traces"},
     {"rules", "dialects", "_case"},
     {"_findings", "_compose", "_claims"},
     {"_classify", "_log", "_no_result"},

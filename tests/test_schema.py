@@ -158,3 +158,26 @@ def test_nonsense_has_room_or_has_not(schema):
     widened = widen_schema({"type": "object", **schema})
 
     assert widened is None or Draft202012Validator(widened).is_valid(ENVELOPE)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+        {"type": "object", "properties": {"code": {"type": "integer"}}, "required": ["code"]},
+        {"type": "object", "properties": {"a": {"type": "integer"}}},
+    ],
+)
+def test_a_schema_that_a_server_behind_this_one_widened_stays(schema):
+    widened = widen_schema(schema)
+
+    assert widen_schema(widened) == widened
+
+
+def test_a_reference_to_elsewhere_is_not_fetched():
+    """
+    The schema may be an upstream's; a warning would be an error here.
+    """
+    schema = {"type": "object", "properties": {"message": {"$ref": "http://127.0.0.1:9/schema.json"}}}
+
+    assert widen_schema(schema) is None

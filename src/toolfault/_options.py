@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 
 def seconds(name: str, value: object) -> None:
@@ -46,8 +46,7 @@ def several(name: str, value: object) -> tuple[Any, ...]:
     if isinstance(value, str | bytes):
         raise ValueError(f"{name} is a list; write ({value!r},)")
     try:
-        entries: Iterable[Any] = iter(value)  # type: ignore[call-overload]  # the TypeError is what is asked for
-        return tuple(entries)
+        return tuple(cast("Iterable[Any]", value))
     except TypeError:
         raise ValueError(f"{name} is a list, or any other iterable, not {value!r}") from None
 

@@ -13,6 +13,7 @@ from typing import Final
 from toolfault._case import Call, Phase
 from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._names import META_KEY, META_VERSION
+from toolfault._quick import Check, quick
 from toolfault._schema import widen_schema
 from toolfault._text import encodable
 from toolfault._verdict import Verdict
@@ -24,6 +25,7 @@ __all__ = [
     "META_VERSION",
     "OPTIONS",
     "Call",
+    "Check",
     "Guard",
     "GuardOptions",
     "Phase",
@@ -33,6 +35,7 @@ __all__ = [
     "encodable",
     "json_safe",
     "last_resort",
+    "quick",
     "to_result",
     "widen_schema",
 ]

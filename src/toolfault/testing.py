@@ -100,7 +100,8 @@ class FailingTool:
         self.calls = 0
         self.__name__ = "failing_tool"
         # It fails as a function of the test's own module would: what is raised on purpose there, is on purpose here.
-        home = sys._getframe(1).f_globals  # noqa: SLF001 -- the only way to the caller's module
+        # A frame is the only way to that module.
+        home = sys._getframe(1).f_globals  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         self._raise = FunctionType(_raised.__code__, home)
         self.__wrapped__ = FunctionType(_answers.__code__, home)
 

@@ -1,5 +1,5 @@
 """
-The quick yes to arguments, held against jsonschema.
+The quick yes to arguments and results, held against jsonschema.
 """
 
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 from referencing.jsonschema import EMPTY_REGISTRY
 
-from toolfault.integrations.mcp._quick import quick
+from toolfault.hosting import quick
 
 
 scalars = (

@@ -10,7 +10,7 @@ from typing import Any, Final
 from fastmcp.tools.base import Tool, ToolResult
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import META_KEY, META_VERSION, widen_schema
+from toolfault.hosting import META_KEY, META_VERSION, Check, quick, widen_schema
 from toolfault.integrations.fastmcp._asked import Key, Known
 
 
@@ -96,13 +96,14 @@ class Checks:
     What a tool's results are held against; FastMCP's clients throw away what does not fit.
     """
 
-    __slots__ = ("_validator", "_wraps", "known")
+    __slots__ = ("_fits", "_validator", "_wraps", "known")
 
     def __init__(self, known: Known) -> None:
         self.known = known
         schema = None if known.tool is None else known.tool.output_schema
         self._wraps = False
         self._validator: Any = None
+        self._fits: Check | None = None
         # A proxy hands on what the other process made of its tool; that one's clients check it.
         if schema is None or known.proxied:
             return
@@ -110,8 +111,14 @@ class Checks:
         from referencing import Registry  # noqa: PLC0415 -- as above
 
         self._wraps = schema.get("type") != "object"
+        kind = validator_for(schema)
         # With a registry of its own it fetches nothing.
-        self._validator = validator_for(schema)(schema, registry=Registry())
+        self._validator = kind(schema, registry=Registry())
+        try:
+            kind.check_schema(schema)
+            self._fits = quick(schema)
+        except Exception:  # noqa: BLE001 -- a schema that is none: the validator is asked, as a client's would be
+            self._fits = None
 
     def misfit(self, result: ToolResult) -> Exception | None:
         """
@@ -123,7 +130,7 @@ class Checks:
         if self._wraps and isinstance(value, dict) and _is_wrapped(result):
             value = value.get("result")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- a tool's
         try:
-            if self._validator.is_valid(value):
+            if (self._fits is not None and self._fits(value)) or self._validator.is_valid(value):
                 return None
             if value is None:
                 return ToolFault(

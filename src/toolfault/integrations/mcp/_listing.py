@@ -18,9 +18,9 @@ from jsonschema.validators import validator_for
 from mcp.types import Tool
 from referencing.jsonschema import EMPTY_REGISTRY
 
+from toolfault.hosting import Check, quick
 from toolfault.integrations.mcp._declared import declared_in
 from toolfault.integrations.mcp._majors import INPUT_SCHEMA
-from toolfault.integrations.mcp._quick import Check, quick
 
 
 _log = logging.getLogger("toolfault")

@@ -351,15 +351,15 @@ def _sendable(result: CallToolResult, version: str) -> CallToolResult:
     Raises:
         _NoResult: It can't.
     """
-    result = made_safe(result)
     structured = result.structured_content
     if structured is None and not result.meta:
-        return result
+        return made_safe(result)
     if version < _ANY_STRUCTURE and structured is not None and not isinstance(structured, dict):
         raise _NoResult(
             f"structured content of type {type(structured).__name__[:64]}, and {version} takes objects only"
         )
     try:
-        return serializable(result)
+        # In this order: what is made safe has texts in the place of what is no JSON.
+        return made_safe(serializable(result))
     except (TypeError, ValueError) as exc:
         raise _NoResult("structured content or _meta with values that are no JSON") from exc

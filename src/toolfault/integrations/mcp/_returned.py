@@ -8,7 +8,7 @@ Rule 2: a lone surrogate ends a stdio server, whoever wrote it; it is replaced o
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp.types import CallToolResult, TextContent
 
@@ -75,13 +75,15 @@ def _envelope_of(result: CallToolResult) -> McpExecuteError | None:
 def made_safe(result: CallToolResult) -> CallToolResult:
     """
     Return a result that every serializer takes, the same one if it was so already.
+
+    Raises:
+        TypeError: It holds what is no JSON.
+        ValueError: As TypeError.
     """
     # A call that succeeds comes through here, so nothing is copied before something was found.
     if _is_fit(result.meta) and _is_fit(getattr(result, STRUCTURED)) and all(map(_is_plain, result.content)):
         return result
-    values = result.model_dump(by_alias=True)
-    safe = json_safe(values, _MAX_DEPTH)
-    return result if safe == values else CallToolResult.model_validate(safe)
+    return serializable(result)
 
 
 def _is_plain(block: Any) -> bool:
@@ -89,7 +91,7 @@ def _is_plain(block: Any) -> bool:
 
 
 def _is_fit(value: Any) -> bool:
-    kind = type(value)
+    kind = cast("type[object]", type(value))
     if kind is str:
         return value.isascii() or encodable(value) is value
     if kind is dict:

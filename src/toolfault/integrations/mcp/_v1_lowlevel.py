@@ -32,7 +32,7 @@ from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listing
 from toolfault.integrations.mcp._majors import OUTPUT_SCHEMA
-from toolfault.integrations.mcp._returned import made_safe, serializable
+from toolfault.integrations.mcp._returned import made_safe
 
 
 _log = logging.getLogger("toolfault")
@@ -169,7 +169,7 @@ class Installed:
         if not isinstance(result, _types.CallToolResult):
             return served
         try:
-            safe = serializable(made_safe(result))
+            safe = made_safe(result)
         except (TypeError, ValueError):
             failure = _NoResult("structured content or _meta with values that are no JSON")
             return await self._answer(failure, "output", running)

@@ -1,5 +1,5 @@
 """
-A quick yes to arguments that plainly fit their schema: most calls do, and jsonschema takes as long as the whole call.
+A quick yes to arguments and results that plainly fit their schema: most do, and jsonschema takes as long as a call.
 
 Rule 1: yes means that jsonschema would say yes too. No means only that it has to be asked.
 Rule 2: what is not understood here, a keyword or a dialect, is never a yes.
