@@ -33,7 +33,7 @@ def test_every_worker_answers_with_an_envelope(era):
                 await calls(client, processes)
 
         processes = []
-        with anyio.fail_after(60):
+        with anyio.fail_after(180):
             # One worker may be up before the other; then all of it is done again.
             while len(set(processes)) < 2:
                 processes.clear()

@@ -84,7 +84,9 @@ def made_safe(result: ToolResult) -> ToolResult:
         else type(block).model_validate(json_safe(block.model_dump(by_alias=True), _MAX_DEPTH))
         for block in result.content
     ]
-    return result.model_copy(update={"content": content})
+    # What the text says, the structured value often says too.
+    structured: Any = json_safe(result.structured_content, _MAX_DEPTH)
+    return result.model_copy(update={"content": content, "structured_content": structured})
 
 
 def _is_encodable(block: object) -> bool:
