@@ -1,5 +1,5 @@
 """
-What the tables share: reading exceptions that may be half-built or hostile, and a few sentences.
+What the tables share: reading exceptions that may be half-built or hostile, how sentences end, and usual verdicts.
 """
 
 from __future__ import annotations
@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, cast
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._verdict import Family, Origin, Verdict
 
 
 #: How messages end: what to do.
@@ -19,6 +22,54 @@ _MAX_LINKS: Final = 8
 
 #: The longest name or reason of a peer that becomes part of a sentence.
 _MAX_NAME: Final = 80
+
+
+def outage(sentence: str, *, advice: str = LATER, family: Family = "network", origin: Origin | None = None) -> Verdict:
+    """
+    Something that the tool depends on does not work now.
+    """
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        message=f"{sentence}. {advice}",
+        family=family,
+        origin=origin,
+    )
+
+
+def final(sentence: str, *, advice: str = NO_USE, family: Family = "other", origin: Origin | None = None) -> Verdict:
+    """
+    Something failed, and will fail again.
+    """
+    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family, origin=origin)
+
+
+def late(sentence: str) -> Verdict:
+    """
+    Something that the tool depends on did not answer in time.
+    """
+    return Verdict(code=McpErrorCode.TOOL_TIMEOUT, message=f"{sentence}. {LATER}", family="timeout")
+
+
+def no_login(sentence: str, *, origin: Origin | None = None) -> Verdict:
+    """
+    The server's own credentials or rights do not suffice.
+    """
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.AUTH,
+        message=f"{sentence}. {OPERATOR}",
+        family="auth",
+        origin=origin,
+    )
+
+
+def bug(sentence: str, *, family: Family = "bug") -> Verdict:
+    """
+    The tool's code is wrong.
+    """
+    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family=family)
 
 
 def attr(obj: object, name: str) -> Any:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, whole
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused
 from toolfault.rules.urllib3 import connecting, proxy_failed
@@ -32,39 +33,18 @@ _args: Final[Any] = BaseException.__dict__["args"].__get__
 _status_line = re.compile(r"([1-5][0-9]{2})$").match
 
 
-def _outage(sentence: str, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-    )
+_final: Final = partial(final, family="network")
 
 
-def _final(sentence: str, family: Family = "network", advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-_LATE: Final = Verdict(
-    code=McpErrorCode.TOOL_TIMEOUT,
-    message=f"The upstream API did not answer in time, and whether the request was carried out is unknown. {LATER}",
-    family="timeout",
-)
-_CUT_OFF: Final = _outage(
-    "The connection to the upstream API broke, and whether the request was carried out is unknown"
-)
-_ANSWER_CUT_OFF: Final = _outage("The upstream API's answer was cut off")
-_NONSENSE: Final = _outage("The upstream API gave an answer that is not HTTP")
+_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
+_CUT_OFF: Final = outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
+_ANSWER_CUT_OFF: Final = outage("The upstream API's answer was cut off")
+_NONSENSE: Final = outage("The upstream API gave an answer that is not HTTP")
 _UNREADABLE: Final = _final("The upstream API's answer could not be decompressed")
 _TOO_LONG: Final = _final("The upstream API's answer has a line or a header that is too long")
 _CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
 _TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
-_LOCAL_SERVICE: Final = _outage("A service on the server's own system could not be reached")
+_LOCAL_SERVICE: Final = outage("A service on the server's own system could not be reached")
 _BAD_REDIRECT: Final = _final("The upstream API redirects to a URL that can't be used")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
@@ -89,7 +69,7 @@ def _status(exc: BaseException) -> Verdict:
         return cause
     status = whole(exc, "status")
     if not status:
-        return _final("The upstream API gave an answer without a status", "http")
+        return _final("The upstream API gave an answer without a status", family="http")
     url = attr(attr(exc, "request_info"), "real_url")
     return verdict_for(status, headers=attr(exc, "headers"), url=None if url is None else _text(url))
 
@@ -113,7 +93,7 @@ def _unexpected(sentence: str) -> Rule:
     """
     Return a rule for an answer that is no use whatever its status; one that is a failure by itself is judged by it.
     """
-    verdict = _final(sentence, "http")
+    verdict = _final(sentence, family="http")
 
     def rule(exc: BaseException) -> Verdict:
         status = whole(exc, "status")
@@ -168,7 +148,7 @@ def _os_error(exc: BaseException) -> Verdict:
 def _connection(exc: BaseException) -> Verdict:
     text = first_argument(exc)
     if text.startswith("Connector is closed"):
-        return _bug("The tool used an HTTP session that it had closed")
+        return bug("The tool used an HTTP session that it had closed")
     if text.startswith("Cannot initialize a TLS-in-TLS connection"):
         return _final("The server's proxy can't be used for this connection", advice=OPERATOR)
     return _CUT_OFF
@@ -213,14 +193,14 @@ _CLIENT: Final[dict[str, Rule]] = {
     "ClientConnectorDNSError": _connect,
     "ClientConnectorError": _connect,
     "ClientConnectorSSLError": _tls,
-    "ClientError": _outage("The request to the upstream API failed"),
+    "ClientError": outage("The request to the upstream API failed"),
     "ClientHttpProxyError": _proxy_status,
     "ClientOSError": _os_error,
     "ClientPayloadError": _payload,
     "ClientProxyConnectionError": _proxy,
     "ClientResponseError": _status,
     "ClientSSLError": _tls,
-    "ConnectionTimeoutError": _outage("No connection to the upstream API could be made in time"),
+    "ConnectionTimeoutError": outage("No connection to the upstream API could be made in time"),
     "ContentTypeError": _unexpected("The upstream API's answer is not of the kind that the tool expects"),
     "InvalidURL": _bad_url,
     "InvalidUrlClientError": _bad_url,
@@ -229,7 +209,7 @@ _CLIENT: Final[dict[str, Rule]] = {
     "NonHttpUrlRedirectClientError": _BAD_REDIRECT,
     "RedirectClientError": _BAD_REDIRECT,
     "ServerConnectionError": _CUT_OFF,
-    "ServerDisconnectedError": _outage(
+    "ServerDisconnectedError": outage(
         "The upstream API closed the connection, and whether the request was carried out is unknown"
     ),
     "ServerFingerprintMismatch": _final(
@@ -240,7 +220,7 @@ _CLIENT: Final[dict[str, Rule]] = {
     "TooManyRedirects": _final("The upstream API redirects in a circle"),
     "UnixClientConnectorError": _local_service,
     "UploadAbortedError": _CUT_OFF,
-    "WSMessageTypeError": _bug("The tool used a WebSocket message of another kind than it is"),
+    "WSMessageTypeError": bug("The tool used a WebSocket message of another kind than it is"),
     "WSServerHandshakeError": _unexpected("The upstream API did not open a WebSocket"),
 }
 
@@ -250,12 +230,12 @@ RULES: Final[dict[str, Rule]] = {
     # The first two moved in 3.11.
     **dict.fromkeys(
         ("aiohttp._websocket.models.WebSocketError", "aiohttp.http_websocket.WebSocketError"),
-        _outage("The upstream API broke the rules of the WebSocket"),
+        outage("The upstream API broke the rules of the WebSocket"),
     ),
     "aiohttp._websocket.models.WSHandshakeError": _final("The upstream API did not open a WebSocket"),
-    "aiohttp.multipart.BadContentDispositionHeader": _bug("A header of a multipart answer is not valid"),
-    "aiohttp.multipart.BadContentDispositionParam": _bug("A header of a multipart answer is not valid"),
-    "aiohttp.payload.LookupError": _bug("The tool tried to send something of a kind that the HTTP client can't send"),
+    "aiohttp.multipart.BadContentDispositionHeader": bug("A header of a multipart answer is not valid"),
+    "aiohttp.multipart.BadContentDispositionParam": bug("A header of a multipart answer is not valid"),
+    "aiohttp.payload.LookupError": bug("The tool tried to send something of a kind that the HTTP client can't send"),
     "aiohttp.web_exceptions.HTTPException": _of_a_server,
 }
 

@@ -6,33 +6,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE
+from toolfault._codes import McpErrorCode
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import LATER, NO_USE, bug, final, outage
 from toolfault.rules.stdlib import network_error
-
-
-def _outage(sentence: str, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-    )
-
-
-def _bug(sentence: str, family: Family = "bug") -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family=family)
-
-
-def _final(sentence: str, family: Family = "other") -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {NO_USE}", family=family)
 
 
 def _no_connection(exc: BaseException) -> Verdict:
     # Several addresses were tried; the attempts hang below.
-    return network_error(exc) or _outage("No connection to a service that the tool depends on could be made")
+    return network_error(exc) or outage("No connection to a service that the tool depends on could be made")
 
 
 def _task(exc: BaseException) -> Verdict:
@@ -41,15 +23,15 @@ def _task(exc: BaseException) -> Verdict:
     )
 
 
-_BROKEN: Final = _outage("The stream that the tool uses broke")
-_CLOSED: Final = _outage("The stream that the tool uses was closed")
-_END: Final = _outage("The stream that the tool reads from was closed by the other side")
-_IN_USE: Final = _bug("Two tasks of the tool used the same stream at the same time")
-_NOTHING: Final = _outage("The tool would have had to wait for something that is not there yet", "other")
-_CANCELLED: Final = _bug("A task that the tool waited for was cancelled")
-_WORKER: Final = _bug("A worker of the tool ended unexpectedly", "process")
-_UNFINISHED: Final = _bug("The tool asked for the result of a task that has not ended")
-_NO_LOOP: Final = _bug("The tool used an event loop that is not running")
+_BROKEN: Final = outage("The stream that the tool uses broke")
+_CLOSED: Final = outage("The stream that the tool uses was closed")
+_END: Final = outage("The stream that the tool reads from was closed by the other side")
+_IN_USE: Final = bug("Two tasks of the tool used the same stream at the same time")
+_NOTHING: Final = outage("The tool would have had to wait for something that is not there yet", family="other")
+_CANCELLED: Final = bug("A task that the tool waited for was cancelled")
+_WORKER: Final = bug("A worker of the tool ended unexpectedly", family="process")
+_UNFINISHED: Final = bug("The tool asked for the result of a task that has not ended")
+_NO_LOOP: Final = bug("The tool used an event loop that is not running")
 
 _ANYIO: Final[dict[str, Rule]] = {
     "BrokenResourceError": _BROKEN,
@@ -58,13 +40,13 @@ _ANYIO: Final[dict[str, Rule]] = {
     "BusyResourceError": _IN_USE,
     "ClosedResourceError": _CLOSED,
     "ConnectionFailed": _no_connection,
-    "DelimiterNotFound": _final("The tool received a line that is longer than its limit", "data"),
+    "DelimiterNotFound": final("The tool received a line that is longer than its limit", family="data"),
     "EndOfStream": _END,
-    "FutureAlreadyFinished": _bug("The tool set the result of a future twice"),
+    "FutureAlreadyFinished": bug("The tool set the result of a future twice"),
     "FutureCancelled": _CANCELLED,
     "FutureFailed": _task,
     "FutureNotFinished": _UNFINISHED,
-    "IncompleteRead": _outage("The stream was closed before all data had come"),
+    "IncompleteRead": outage("The stream was closed before all data had come"),
     "NoEventLoopError": _NO_LOOP,
     "RunFinishedError": _NO_LOOP,
     "TaskCancelled": _CANCELLED,
@@ -78,13 +60,13 @@ _TRIO: Final[dict[str, Rule]] = {
     "BusyResourceError": _IN_USE,
     "ClosedResourceError": _CLOSED,
     "EndOfChannel": _END,
-    "NeedHandshakeError": _bug("The tool used a TLS connection before its handshake"),
+    "NeedHandshakeError": bug("The tool used a TLS connection before its handshake"),
     "TooSlowError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
         message=f"Something that the tool depends on did not answer in time. {LATER}",
         family="timeout",
     ),
-    "TrioInternalError": _bug("The event loop that the tool runs in broke"),
+    "TrioInternalError": bug("The event loop that the tool runs in broke"),
     "WouldBlock": _NOTHING,
 }
 

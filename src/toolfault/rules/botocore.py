@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._delays import delay_from, folded
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import LATER, OPERATOR, attr, bug, final, no_login, outage
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error
 
@@ -25,29 +26,7 @@ _PEER: Final = "The AWS API"
 _API: Final = "the AWS API"
 
 
-def _outage(sentence: str, advice: str = LATER, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {advice}",
-        family=family,
-        origin="upstream",
-    )
-
-
-def _final(sentence: str, advice: str = NO_USE, family: Family = "other") -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-def _no_login(sentence: str) -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, message=f"{sentence}. {OPERATOR}", family="auth"
-    )
+_outage: Final = partial(outage, origin="upstream")
 
 
 def _arguments(sentence: str) -> Verdict:
@@ -115,7 +94,7 @@ def _answered(response: object) -> Verdict:
     parts = [part for part in (code, f"HTTP {status}" if status else "") if part]
     said = f" ({', '.join(parts)})" if parts else ""
     if code in _LOGIN:
-        verdict = _no_login(f"{_PEER} did not accept the server's credentials{said}")
+        verdict = no_login(f"{_PEER} did not accept the server's credentials{said}")
         return replace(verdict, origin="upstream", upstream_status=status, quote=quote)
     if _is_hard_limit(code, status):
         return Verdict(
@@ -130,7 +109,7 @@ def _answered(response: object) -> Verdict:
         )
     meant = next((means for fits, means in _MEANS if fits(code)), status) if code else status
     if meant is None:
-        return replace(_final(f"{_PEER} refused the call{said}", family="http"), origin="upstream", quote=quote)
+        return replace(final(f"{_PEER} refused the call{said}", family="http"), origin="upstream", quote=quote)
     verdict = verdict_for(meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_PEER)
     return replace(
         verdict,
@@ -182,7 +161,7 @@ def _waited(exc: BaseException) -> Verdict:
     last = attr(exc, "last_response")
     if _part(last, "Error"):
         return _answered(last)
-    return _final("What the tool waited for at AWS can't happen any more")
+    return final("What the tool waited for at AWS can't happen any more")
 
 
 def _said(exc: BaseException, name: str) -> str:
@@ -232,7 +211,7 @@ def _tls(exc: BaseException) -> Verdict:
     """
     Judge by the TLS error below it: a connection that was cut off is an outage, all else is final.
     """
-    return network_error(exc) or _final(f"No TLS connection to {_API} could be made", OPERATOR, "network")
+    return network_error(exc) or final(f"No TLS connection to {_API} could be made", advice=OPERATOR, family="network")
 
 
 def _proxy(exc: BaseException) -> Verdict:
@@ -269,15 +248,15 @@ _NETWORK: Final[dict[str, Rule]] = {
 
 # ---- credentials, configuration, the rest
 
-_NO_CREDENTIALS: Final = _no_login("The server has no usable AWS credentials")
-_NO_TOKEN: Final = _no_login("The server could not renew its AWS credentials")
-_CONFIGURED: Final = _final("The server is not configured rightly for AWS", OPERATOR)
-_MISUSED: Final = _bug("The tool used the AWS client in a way that it does not allow")
-_STUBBED: Final = _bug("A stubbed AWS client has no answer for this call")
+_NO_CREDENTIALS: Final = no_login("The server has no usable AWS credentials")
+_NO_TOKEN: Final = no_login("The server could not renew its AWS credentials")
+_CONFIGURED: Final = final("The server is not configured rightly for AWS", advice=OPERATOR)
+_MISUSED: Final = bug("The tool used the AWS client in a way that it does not allow")
+_STUBBED: Final = bug("A stubbed AWS client has no answer for this call")
 _NAMED: Final = _arguments("A bucket, region, ARN or host that the call to AWS names is not valid")
 
 _REST: Final[dict[str, Rule]] = {
-    "BotoCoreError": _final("The call to AWS failed"),
+    "BotoCoreError": final("The call to AWS failed"),
     **dict.fromkeys(("NoAuthTokenError", "NoCredentialsError", "PartialCredentialsError"), _NO_CREDENTIALS),
     **dict.fromkeys(
         (
@@ -356,9 +335,9 @@ _REST: Final[dict[str, Rule]] = {
     ),
     "ChecksumError": _outage("What AWS sent arrived damaged"),
     "ClientError": _answer,
-    "FlexibleChecksumError": _final("What AWS sent has another checksum than it says"),
+    "FlexibleChecksumError": final("What AWS sent has another checksum than it says"),
     "MissingParametersError": _arguments("Parameters of the call to AWS are missing"),
-    "PaginationError": _final("The pages of AWS's answer do not follow each other"),
+    "PaginationError": final("The pages of AWS's answer do not follow each other"),
     "ParamValidationError": _parameters,
     "StubResponseError": _STUBBED,
     "ValidationError": _arguments("A parameter of the call to AWS is not valid"),

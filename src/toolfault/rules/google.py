@@ -10,14 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final, cast
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._delays import delay_from, folded
-from toolfault._verdict import Family, Rule, Verdict
+from toolfault._verdict import Rule, Verdict
 from toolfault.rules import grpc, http
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole, words
+from toolfault.rules._parts import (
+    LATER,
+    OPERATOR,
+    attr,
+    bug,
+    final,
+    first_argument,
+    no_login,
+    outage,
+    whole,
+    words,
+)
 from toolfault.rules.stdlib import network_error
 
 
@@ -30,29 +42,7 @@ _MAX_DETAILS: Final = 32
 _LOOK: Final = 2048
 
 
-def _outage(sentence: str, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-        origin="upstream",
-    )
-
-
-def _final(sentence: str, advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}")
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-def _no_login(sentence: str) -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, message=f"{sentence}. {OPERATOR}", family="auth"
-    )
+_outage: Final = partial(outage, origin="upstream")
 
 
 # ---- google-api-core
@@ -83,7 +73,7 @@ def _call(exc: BaseException) -> Verdict:
             told = grpc.told_by(response)
         text = (words(exc, "message") or "")[:_LOOK]
         return grpc.verdict_for(name, text=text, **told._asdict(), quote=text or None, peer=_PEER)
-    return _final(f"The call to {_API} failed") if status is None else _http(exc, status, None)
+    return final(f"The call to {_API} failed") if status is None else _http(exc, status, None)
 
 
 def _http(exc: BaseException, status: int, response: object) -> Verdict:
@@ -183,14 +173,14 @@ def _gave_up(exc: BaseException) -> Verdict:
 
 
 _CORE: Final[dict[str, Rule]] = {
-    "GoogleAPIError": _final(f"The call to {_API} failed"),
+    "GoogleAPIError": final(f"The call to {_API} failed"),
     "GoogleAPICallError": _call,
     "RetryError": _gave_up,
-    "AsyncRestUnsupportedParameterError": _bug("The tool set a parameter that the REST transport does not have"),
-    "DuplicateCredentialArgs": _bug("The tool gave several credentials where one is wanted"),
+    "AsyncRestUnsupportedParameterError": bug("The tool set a parameter that the REST transport does not have"),
+    "DuplicateCredentialArgs": bug("The tool gave several credentials where one is wanted"),
     "ResumableTransferError": _outage("The transfer broke off"),
-    "UnseekableStreamError": _bug("The transfer has to begin again, and its data can't be read a second time"),
-    "UploadCancelledError": _final("The upload was cancelled"),
+    "UnseekableStreamError": bug("The transfer has to begin again, and its data can't be read a second time"),
+    "UploadCancelledError": final("The upload was cancelled"),
 }
 
 
@@ -208,10 +198,10 @@ def _refresh(exc: BaseException) -> Verdict:
     Judge by whether the library says that another try may work; a refusal is final.
     """
     if attr(exc, "retryable") is True:
-        return _outage("The service that gives access tokens failed", "auth")
+        return _outage("The service that gives access tokens failed", family="auth")
     match = _refusal(first_argument(exc)[:_LOOK])
     why = f" ({match[1]})" if match is not None else ""
-    return _no_login(f"The server could not get an access token for {_API}{why}")
+    return no_login(f"The server could not get an access token for {_API}{why}")
 
 
 def _transport(exc: BaseException) -> Verdict:
@@ -221,13 +211,13 @@ def _transport(exc: BaseException) -> Verdict:
     return network_error(exc) or _outage("A service that gives access tokens could not be reached, or failed")
 
 
-_NO_CERTIFICATE: Final = _no_login(f"The server has no usable client certificate for {_API}")
+_NO_CERTIFICATE: Final = no_login(f"The server has no usable client certificate for {_API}")
 
 _AUTH: Final[dict[str, Rule]] = {
-    "GoogleAuthError": _no_login(f"The server could not log in at {_API}"),
+    "GoogleAuthError": no_login(f"The server could not log in at {_API}"),
     "ClientCertError": _NO_CERTIFICATE,
     # And what is malformed or missing in a file of credentials: classes below it are ValueError, TypeError, OSError.
-    "DefaultCredentialsError": _no_login(f"The server has no usable credentials for {_API}"),
+    "DefaultCredentialsError": no_login(f"The server has no usable credentials for {_API}"),
     "MutualTLSChannelError": _NO_CERTIFICATE,
     "RefreshError": _refresh,
     "ResponseError": _outage("The answer of a service that gives access tokens could not be read"),
@@ -240,13 +230,13 @@ _AUTH: Final[dict[str, Rule]] = {
     "TransportError": _transport,
 }
 
-_CONFIGURED: Final = _final(f"The server is not configured rightly for {_API}", OPERATOR)
+_CONFIGURED: Final = final(f"The server is not configured rightly for {_API}", advice=OPERATOR)
 
 RULES: Final[dict[str, Rule]] = {
     **{f"google.api_core.exceptions.{name}": rule for name, rule in _CORE.items()},
     **{f"google.auth.exceptions.{name}": rule for name, rule in _AUTH.items()},
     "google.api_core._feature_gating_helpers.FeatureGatingError": _CONFIGURED,
-    "google.api_core.iam.InvalidOperationException": _bug("The tool changed an IAM policy in a way that it can't"),
+    "google.api_core.iam.InvalidOperationException": bug("The tool changed an IAM policy in a way that it can't"),
     "google.api_core.universe.EmptyUniverseError": _CONFIGURED,
     "google.api_core.universe.UniverseMismatchError": _CONFIGURED,
 }

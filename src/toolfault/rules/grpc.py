@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._delays import MAX_DELAY_SECONDS
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, seconds, words
+from toolfault.rules._parts import LATER, NO_USE, final, seconds, words
 
 
 class Row(NamedTuple):
@@ -330,8 +331,7 @@ def _rpc(exc: BaseException) -> Verdict:
     )
 
 
-def _final(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {NO_USE}", origin="upstream")
+_final: Final = partial(final, origin="upstream")
 
 
 _MISUSED: Final = Verdict(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
+from toolfault._codes import McpErrorCode
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, whole
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused
 
@@ -20,32 +21,13 @@ from toolfault.rules.stdlib import network_error, proxy_refused
 _refusal = re.compile(r"\s{0,4}([1-5][0-9]{2})\b").match
 
 
-def _outage(sentence: str, advice: str = LATER, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {advice}",
-        family=family,
-    )
+_final: Final = partial(final, family="network")
 
 
-def _final(sentence: str, family: Family = "network", advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-_LATE: Final = Verdict(
-    code=McpErrorCode.TOOL_TIMEOUT,
-    message=f"The upstream API did not answer in time, and whether the request was carried out is unknown. {LATER}",
-    family="timeout",
-)
-_NO_CONNECTION: Final = _outage("No connection to the upstream API could be made")
+_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
+_NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
 _CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
-_PROXY: Final = _outage("The connection through a proxy failed")
+_PROXY: Final = outage("The connection through a proxy failed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
     message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
@@ -76,7 +58,7 @@ def _status(exc: BaseException) -> Verdict:
     response = attr(exc, "response")
     status = whole(response, "status_code")
     if status is None:
-        return _final("The upstream API gave an answer without a status", "http")
+        return _final("The upstream API gave an answer without a status", family="http")
     # One that was not read, and may be a stream without end, has no content yet.
     body = beginning_of(attr(response, "content"))
     url = _url(exc) or _url(response)
@@ -107,18 +89,16 @@ def _bad_url(exc: BaseException) -> Verdict:
     return _about(exc, _BAD_URL)
 
 
-_CUT_OFF: Final = _outage(
-    "The connection to the upstream API broke, and whether the request was carried out is unknown"
-)
-_STREAM: Final = _bug("The tool used a request or an answer in a state that does not allow it")
+_CUT_OFF: Final = outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
+_STREAM: Final = bug("The tool used a request or an answer in a state that does not allow it")
 
 #: What httpcore has as well.
 _CORE: Final[dict[str, Rule]] = {
-    "ConnectTimeout": _outage("No connection to the upstream API could be made in time"),
+    "ConnectTimeout": outage("No connection to the upstream API could be made in time"),
     "LocalProtocolError": _bad_url,
     "NetworkError": _CUT_OFF,
-    "PoolTimeout": _outage("The tool has too many connections open", family="limit"),
-    "ProtocolError": _outage("The upstream API gave an answer that is not HTTP"),
+    "PoolTimeout": outage("The tool has too many connections open", family="limit"),
+    "ProtocolError": outage("The upstream API gave an answer that is not HTTP"),
     "ProxyError": _proxy,
     "TimeoutException": _LATE,
     "UnsupportedProtocol": _bad_url,
@@ -127,9 +107,9 @@ _CORE: Final[dict[str, Rule]] = {
 _BY_CLASS: Final[dict[str, Rule]] = {
     **_CORE,
     "ConnectError": _connect,
-    "CookieConflict": _bug("Several cookies have the name that the tool asked for"),
+    "CookieConflict": bug("Several cookies have the name that the tool asked for"),
     "DecodingError": _final("The upstream API's answer could not be decompressed"),
-    "HTTPError": _outage("The request to the upstream API failed"),
+    "HTTPError": outage("The request to the upstream API failed"),
     "HTTPStatusError": _status,
     "InvalidURL": _bad_url,
     "StreamError": _STREAM,

@@ -10,13 +10,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._delays import delay_from, folded
 from toolfault._names import qualified_name
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, seconds, whole, words
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import (
+    LATER,
+    OPERATOR,
+    attr,
+    bug,
+    final,
+    first_argument,
+    no_login,
+    outage,
+    seconds,
+    whole,
+    words,
+)
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.httpx import RULES as HTTPX
 from toolfault.rules.stdlib import network_error
@@ -73,29 +86,7 @@ _no_key = re.compile(r"^Token exchange\b|\b(?:api_key|credentials?|access token|
 _token_status = re.compile(r"Token exchange failed with status ([1-5][0-9]{2})\b").match
 
 
-def _outage(sentence: str, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-        origin="upstream",
-    )
-
-
-def _final(sentence: str, family: Family = "other", advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-def _no_login(sentence: str) -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, message=f"{sentence}. {OPERATOR}", family="auth"
-    )
+_outage: Final = partial(outage, origin="upstream")
 
 
 _LATE: Final = Verdict(
@@ -105,9 +96,9 @@ _LATE: Final = Verdict(
     origin="upstream",
 )
 _NO_CONNECTION: Final = _outage("No connection to the model API could be made")
-_NO_ADDRESS: Final = _final("The server's address for the model API can't be used", "network", OPERATOR)
-_NO_KEY: Final = _no_login("The server has no usable credentials for the model API")
-_CLIENT: Final = _final("The client of the model API could not do what the tool asked", "other", OPERATOR)
+_NO_ADDRESS: Final = final("The server's address for the model API can't be used", family="network", advice=OPERATOR)
+_NO_KEY: Final = no_login("The server has no usable credentials for the model API")
+_CLIENT: Final = final("The client of the model API could not do what the tool asked", family="other", advice=OPERATOR)
 
 
 # ---- answers
@@ -118,7 +109,7 @@ def _status(exc: BaseException) -> Verdict:
     status = whole(exc, "status_code") or whole(response, "status_code")
     if status is None or status < 400:
         # In the middle of a stream that began well.
-        return _kind(exc) or _outage("The model API failed in the middle of its answer", "http")
+        return _kind(exc) or _outage("The model API failed in the middle of its answer", family="http")
     headers, prose = folded(attr(response, "headers")), _prose(response)
     if kinds & _USED_UP or (status in {400, 402, 429} and _no_money(prose)):
         return replace(_used_up(f"HTTP {status}"), upstream_status=status)
@@ -215,7 +206,7 @@ def _as_told(verdict: Verdict, status: int, headers: dict[str, str]) -> Verdict:
 
 
 def _in_stream(exc: BaseException) -> Verdict:
-    return _kind(exc) or _outage("The request to the model API failed", "http")
+    return _kind(exc) or _outage("The request to the model API failed", family="http")
 
 
 def _sandbox(exc: BaseException) -> Verdict:
@@ -285,26 +276,30 @@ def _base(exc: BaseException) -> Verdict:
 
 
 _BOTH: Final[dict[str, Rule]] = {
-    "_response.MissingStreamClassError": _bug("The tool asked for a stream, and did not say of what"),
-    "_response.StreamAlreadyConsumed": _bug("The tool read an answer of the model API again that can be read once"),
+    "_response.MissingStreamClassError": bug("The tool asked for a stream, and did not say of what"),
+    "_response.StreamAlreadyConsumed": bug("The tool read an answer of the model API again that can be read once"),
     "APIConnectionError": _connect,
     "APIError": _in_stream,
-    "APIResponseValidationError": _final("The model API's answer is not of the form that its client knows", "data"),
+    "APIResponseValidationError": final(
+        "The model API's answer is not of the form that its client knows", family="data"
+    ),
     "APIStatusError": _status,
     "APITimeoutError": _LATE,
 }
 
-_SIGNATURE: Final = _final("The signature of a message from the model API is not valid", "auth", OPERATOR)
+_SIGNATURE: Final = final("The signature of a message from the model API is not valid", family="auth", advice=OPERATOR)
 
 RULES: Final[dict[str, Rule]] = {
     **{f"{package}.{name}": rule for package in ("openai", "anthropic") for name, rule in _BOTH.items()},
-    "openai.ContentFilterFinishReasonError": _final("The model API's content filter stopped the answer"),
+    "openai.ContentFilterFinishReasonError": final("The model API's content filter stopped the answer"),
     "openai.InvalidWebhookSignatureError": _SIGNATURE,
-    "openai.LengthFinishReasonError": _final("The model's answer was cut off at the limit of its length"),
+    "openai.LengthFinishReasonError": final("The model's answer was cut off at the limit of its length"),
     "openai.OAuthError": _login,
     "openai.OpenAIError": _base,
     "openai.WebSocketConnectionClosedError": _outage("The connection to the model API broke before all was sent"),
-    "openai.WebSocketQueueFullError": _outage("More is waiting to be sent to the model API than it takes", "limit"),
+    "openai.WebSocketQueueFullError": _outage(
+        "More is waiting to be sent to the model API than it takes", family="limit"
+    ),
     "openai._exceptions.SubjectTokenProviderError": _login,
     "anthropic.APIWebhookValidationError": _SIGNATURE,
     "anthropic.AnthropicError": _base,

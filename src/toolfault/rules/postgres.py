@@ -9,32 +9,23 @@ from __future__ import annotations
 import re
 import socket
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._names import class_name
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, words
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import LATER, OPERATOR, attr, bug, final, first_argument, outage, words
 from toolfault.rules.sqlstate import verdict_for
 
 
-def _outage(sentence: str, family: Family = "database") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-        origin="upstream",
-    )
+_outage: Final = partial(outage, family="database", origin="upstream")
 
 
-def _final(sentence: str, advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family="database", origin="upstream")
+_final: Final = partial(final, family="database", origin="upstream")
 
 
-def _misused(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="database")
+_misused: Final = partial(bug, family="database")
 
 
 def _refused(sentence: str) -> Verdict:
@@ -50,14 +41,14 @@ _LIBRARY: Final = _misused("The tool uses the database in a way that it does not
 _CLOSED: Final = _misused("The tool uses a connection to the database that is closed")
 _FAILED: Final = _final("The database failed")
 _VALUE: Final = _refused("The database can't use a value")
-_CONFIGURED: Final = _final("The server's settings for the database are not valid", OPERATOR)
+_CONFIGURED: Final = _final("The server's settings for the database are not valid", advice=OPERATOR)
 
-_NO_CONNECTION: Final = _outage("No connection to the database could be made", "network")
+_NO_CONNECTION: Final = _outage("No connection to the database could be made", family="network")
 _CUT_OFF: Final = _outage(
-    "The connection to the database was lost, and whether the statement was carried out is unknown", "network"
+    "The connection to the database was lost, and whether the statement was carried out is unknown", family="network"
 )
-_NO_HOST: Final = _final("The name of the database's host could not be resolved", OPERATOR)
-_TLS: Final = _final("The TLS connection that the server demands to the database could not be made", OPERATOR)
+_NO_HOST: Final = _final("The name of the database's host could not be resolved", advice=OPERATOR)
+_TLS: Final = _final("The TLS connection that the server demands to the database could not be made", advice=OPERATOR)
 
 
 # ---- asyncpg
@@ -167,7 +158,9 @@ RULES: Final[dict[str, Rule]] = {
         family="timeout",
         origin="upstream",
     ),
-    "psycopg.errors.ConnectionTimeout": _outage("No connection to the database could be made in time", "network"),
+    "psycopg.errors.ConnectionTimeout": _outage(
+        "No connection to the database could be made in time", family="network"
+    ),
     "psycopg.errors.PipelineAborted": _misused("An earlier statement of the same batch failed"),
 }
 

@@ -16,7 +16,7 @@ from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._text import safe_str
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import NO_USE
+from toolfault.rules._parts import NO_USE, bug
 
 
 #: How many violations are looked at, and how many an error's message names.
@@ -347,11 +347,7 @@ def _written(demand: Any) -> str:
 # ---- the table
 
 
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-_MODEL: Final = _bug("A model of the tool is not valid")
+_MODEL: Final = bug("A model of the tool is not valid")
 _SETTINGS: Final = Verdict(
     code=McpErrorCode.INTERNAL,
     message="The server is not configured: its settings can't be read. Its operator has to look into it.",
@@ -360,8 +356,8 @@ _SETTINGS: Final = Verdict(
 RULES: Final[dict[str, Rule]] = {
     _PYDANTIC: misfit,
     _PYDANTIC_1: misfit,
-    "pydantic_core._pydantic_core.PydanticSerializationError": _bug("The tool made a value that can't be serialized"),
-    "pydantic_core._pydantic_core.PydanticSerializationUnexpectedValue": _bug(
+    "pydantic_core._pydantic_core.PydanticSerializationError": bug("The tool made a value that can't be serialized"),
+    "pydantic_core._pydantic_core.PydanticSerializationUnexpectedValue": bug(
         "The tool made a value that its model does not allow"
     ),
     "pydantic_core._pydantic_core.SchemaError": _MODEL,

@@ -9,57 +9,43 @@ from __future__ import annotations
 
 import re
 import ssl
+from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, first_argument, whole, words
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import LATER, OPERATOR, bug, final, first_argument, no_login, outage, whole, words
 from toolfault.rules.http import verdict_for
 
 
-def _outage(sentence: str, family: Family = "database") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-        origin="upstream",
-    )
+_outage: Final = partial(outage, family="database", origin="upstream")
 
 
-def _final(sentence: str, advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family="database", origin="upstream")
+_final: Final = partial(final, family="database", origin="upstream")
 
 
-def _misused(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="database")
+_misused: Final = partial(bug, family="database")
 
 
-def _no_right(sentence: str) -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.AUTH,
-        message=f"{sentence}. {OPERATOR}",
-        family="auth",
-        origin="upstream",
-    )
+_no_right: Final = partial(no_login, origin="upstream")
 
 
-_UNREACHED: Final = _outage("Redis could not be reached, or the connection to it broke", "network")
-_CERTIFICATE: Final = _final("The TLS certificate of Redis could not be verified", OPERATOR)
+_UNREACHED: Final = _outage("Redis could not be reached, or the connection to it broke", family="network")
+_CERTIFICATE: Final = _final("The TLS certificate of Redis could not be verified", advice=OPERATOR)
 _LOGIN: Final = _no_right("Redis did not accept the server's login")
 _COMMAND: Final = _misused("The tool sent a command that Redis does not accept")
 _CLUSTER: Final = _outage("The Redis cluster is not available")
 _KEYS: Final = _misused("The tool used keys together that are on different nodes of the Redis cluster")
-_MOVED: Final = _final("The server is not configured for a Redis cluster, and the key is on another node", OPERATOR)
+_MOVED: Final = _final(
+    "The server is not configured for a Redis cluster, and the key is on another node", advice=OPERATOR
+)
 _CHANGED: Final = _outage("A key that the tool watched was changed by somebody else")
 
 #: First words of replies for which there is no class. Any other: the command is at fault.
 _BY_WORD: Final = {
     "BUSY": _outage("Redis is busy with a script"),
     "DENIED": _no_right("Redis accepts no connection from the server"),
-    "MISCONF": _final("Redis can't save its data, and accepts no changes", OPERATOR),
+    "MISCONF": _final("Redis can't save its data, and accepts no changes", advice=OPERATOR),
     "NOREPLICAS": _outage("Redis has too few replicas to accept changes"),
     "UNKILLABLE": _outage("Redis is busy with a script"),
     "WRONGTYPE": _misused("The tool used a key in Redis that holds another kind of value"),
@@ -118,8 +104,8 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "LockError": _lock,
     "LockNotOwnedError": _outage("The tool lost a lock before it was done, since that took too long"),
     "MasterDownError": _outage("A replica of Redis has lost its primary"),
-    "MaxConnectionsError": _outage("The server has no connection to Redis left", "limit"),
-    "ModuleError": _final("Redis could not load or unload a module", OPERATOR),
+    "MaxConnectionsError": _outage("The server has no connection to Redis left", family="limit"),
+    "ModuleError": _final("Redis could not load or unload a module", advice=OPERATOR),
     "NoPermissionError": _no_right("The server's login has no right to do this in Redis"),
     "NoScriptError": _misused("The tool called a script that Redis does not have"),
     "OutOfMemoryError": Verdict(

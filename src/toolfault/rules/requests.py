@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, whole
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, whole
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import RULES as STDLIB
 from toolfault.rules.urllib3 import inside, proxy_failed, unparsed, verdict_inside
@@ -31,31 +32,12 @@ _url_in_text = re.compile(
 ).match
 
 
-def _outage(sentence: str, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-    )
+_final: Final = partial(final, family="network")
 
 
-def _final(sentence: str, family: Family = "network", advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-_NO_CONNECTION: Final = _outage("No connection to the upstream API could be made")
+_NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
 _TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
-_LATE: Final = Verdict(
-    code=McpErrorCode.TOOL_TIMEOUT,
-    message=f"The upstream API did not answer in time, and whether the request was carried out is unknown. {LATER}",
-    family="timeout",
-)
+_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
     message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
@@ -84,7 +66,7 @@ def _status(exc: BaseException) -> Verdict:
     response = attr(exc, "response")
     status = whole(response, "status_code")
     if status is None:
-        return _final("The upstream API gave an answer without a status", "http")
+        return _final("The upstream API gave an answer without a status", family="http")
     # The property would read an answer that may be without end.
     body = beginning_of(attr(response, "_content"))
     return verdict_for(status, headers=attr(response, "headers"), url=_url(exc), body=body, quote=body)
@@ -103,7 +85,7 @@ def _proxy(exc: BaseException) -> Verdict:
 
 
 def _retries(exc: BaseException) -> Verdict:
-    return _about(exc, verdict_inside(exc) or _outage("The tool tried several times and gave up"))
+    return _about(exc, verdict_inside(exc) or outage("The tool tried several times and gave up"))
 
 
 def _bad_url(exc: BaseException) -> Verdict:
@@ -119,18 +101,18 @@ def _header(exc: BaseException) -> Verdict:
     inner = inside(exc)
     if inner is not None and qualified_name(type(inner)).startswith("urllib3."):
         return _final("The upstream API gave an answer with a header that is not valid")
-    return _bug("The tool made a request with a header that is not valid")
+    return bug("The tool made a request with a header that is not valid")
 
 
 RULES: Final[dict[str, Rule]] = {
-    "requests.cookies.CookieConflictError": _bug("Several cookies have the name that the tool asked for"),
-    "requests.exceptions.ChunkedEncodingError": _outage("The upstream API's answer was cut off"),
-    "requests.exceptions.ConnectTimeout": _outage("No connection to the upstream API could be made in time"),
+    "requests.cookies.CookieConflictError": bug("Several cookies have the name that the tool asked for"),
+    "requests.exceptions.ChunkedEncodingError": outage("The upstream API's answer was cut off"),
+    "requests.exceptions.ConnectTimeout": outage("No connection to the upstream API could be made in time"),
     "requests.exceptions.ConnectionError": _connect,
     "requests.exceptions.ContentDecodingError": _final("The upstream API's answer could not be decompressed"),
     "requests.exceptions.HTTPError": _status,
     "requests.exceptions.InvalidHeader": _header,
-    "requests.exceptions.InvalidJSONError": _bug("The tool tried to send a value that JSON does not have"),
+    "requests.exceptions.InvalidJSONError": bug("The tool tried to send a value that JSON does not have"),
     "requests.exceptions.InvalidProxyURL": _PROXY_URL,
     "requests.exceptions.InvalidSchema": _bad_url,
     "requests.exceptions.InvalidURL": _bad_url,
@@ -138,16 +120,16 @@ RULES: Final[dict[str, Rule]] = {
     "requests.exceptions.MissingSchema": _bad_url,
     "requests.exceptions.ProxyError": _proxy,
     "requests.exceptions.ReadTimeout": _LATE,
-    "requests.exceptions.RequestException": _outage("The request to the upstream API failed"),
-    "requests.exceptions.RequestsWarning": _bug("A warning of the HTTP client was made an error"),
+    "requests.exceptions.RequestException": outage("The request to the upstream API failed"),
+    "requests.exceptions.RequestsWarning": bug("A warning of the HTTP client was made an error"),
     "requests.exceptions.RetryError": _retries,
     "requests.exceptions.SSLError": _tls,
-    "requests.exceptions.StreamConsumedError": _bug("The tool read an answer a second time that can be read once"),
+    "requests.exceptions.StreamConsumedError": bug("The tool read an answer a second time that can be read once"),
     "requests.exceptions.Timeout": _LATE,
     "requests.exceptions.TooManyRedirects": _final("The upstream API redirects in a circle"),
     "requests.exceptions.URLRequired": _bad_url,
     "requests.exceptions.UnrewindableBodyError": _final(
-        "The request had to be sent again, and its body can't be read a second time", "other"
+        "The request had to be sent again, and its body can't be read a second time", family="other"
     ),
 }
 

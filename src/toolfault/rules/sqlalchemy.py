@@ -7,31 +7,23 @@ Texts of these classes hold statements and their parameters, so none of them is 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._names import class_name, qualified_name
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, words
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import OPERATOR, attr, bug, final, outage, words
 from toolfault.rules.sqlstate import verdict_for
 
 
-def _outage(sentence: str, family: Family = "database") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-    )
+_outage: Final = partial(outage, family="database")
 
 
-def _final(sentence: str, advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family="database")
+_final: Final = partial(final, family="database")
 
 
-def _misused(sentence: str, family: Family = "database") -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family=family)
+_misused: Final = partial(bug, family="database")
 
 
 _REFUSED: Final = Verdict(
@@ -44,7 +36,7 @@ _LIBRARY: Final = _misused("The tool uses the database in a way that it does not
 _STATEMENT: Final = _misused("The tool's statement and the values that it gave do not fit together")
 _FAILED: Final = _final("The database failed")
 _LOST: Final = _outage(
-    "The connection to the database was lost, and whether the statement was carried out is unknown", "network"
+    "The connection to the database was lost, and whether the statement was carried out is unknown", family="network"
 )
 
 #: Packages of drivers that have rows of their own.
@@ -126,12 +118,12 @@ RULES: Final[dict[str, Rule]] = {
     "sqlalchemy.exc.DisconnectionError": _LOST,
     "sqlalchemy.exc.EmulatedDBAPIException": _dbapi,
     "sqlalchemy.exc.MultipleResultsFound": _misused(
-        "The database holds several rows where the tool needs one", "other"
+        "The database holds several rows where the tool needs one", family="other"
     ),
-    "sqlalchemy.exc.NoDBAPILoaded": _final("The server lacks a driver for its database", OPERATOR),
+    "sqlalchemy.exc.NoDBAPILoaded": _final("The server lacks a driver for its database", advice=OPERATOR),
     # Declared by an author, it means the caller.
-    "sqlalchemy.exc.NoResultFound": _misused("The database holds no row where the tool needs one", "other"),
-    "sqlalchemy.exc.NoSuchModuleError": _final("The server lacks a driver for its database", OPERATOR),
+    "sqlalchemy.exc.NoResultFound": _misused("The database holds no row where the tool needs one", family="other"),
+    "sqlalchemy.exc.NoSuchModuleError": _final("The server lacks a driver for its database", advice=OPERATOR),
     "sqlalchemy.exc.NoSuchTableError": _misused("The tool names a table that the database does not have"),
     "sqlalchemy.exc.PendingRollbackError": _misused(
         "The tool uses a session of the database in which an earlier statement failed"
@@ -139,7 +131,7 @@ RULES: Final[dict[str, Rule]] = {
     "sqlalchemy.exc.SQLAlchemyError": _LIBRARY,
     "sqlalchemy.exc.StatementError": _statement,
     # Of its pool; no builtin TimeoutError.
-    "sqlalchemy.exc.TimeoutError": _outage("The server has no connection to the database left", "limit"),
+    "sqlalchemy.exc.TimeoutError": _outage("The server has no connection to the database left", family="limit"),
     "sqlalchemy.orm.exc.ObjectDeletedError": _GONE,
     "sqlalchemy.orm.exc.StaleDataError": _GONE,
 }

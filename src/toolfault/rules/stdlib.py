@@ -13,16 +13,20 @@ import socket
 from dataclasses import replace
 from typing import Any, Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
-from toolfault._verdict import Family, Rule, Verdict
+from toolfault._verdict import Rule, Verdict
 from toolfault.rules._parts import (
-    LATER,
     NO_USE,
     OPERATOR,
     attr,
     below,
+    bug,
+    final,
     first_argument,
+    late,
+    no_login,
+    outage,
     seconds,
     short,
     whole,
@@ -35,36 +39,8 @@ from toolfault.rules.http import verdict_for
 # ---- shapes
 
 
-def _outage(sentence: str, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {LATER}",
-        family=family,
-    )
-
-
-def _final(sentence: str, family: Family = "other", advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
-
-
-def _late(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_TIMEOUT, message=f"{sentence}. {LATER}", family="timeout")
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-def _no_login(sentence: str) -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL, category=McpErrorCategory.AUTH, message=f"{sentence}. {OPERATOR}", family="auth"
-    )
-
-
 def _unreadable(what: str) -> Verdict:
-    return _final(f"The data that the tool read is not {what}", "data")
+    return final(f"The data that the tool read is not {what}", family="data")
 
 
 # ---- data
@@ -73,7 +49,7 @@ def _unreadable(what: str) -> Verdict:
 def _json(exc: BaseException) -> Verdict:
     why, line, column = short(words(exc, "msg")), whole(exc, "lineno"), whole(exc, "colno")
     where = f" at line {line}, column {column}" if line is not None and column is not None else ""
-    return _final(f"The data that the tool read is not valid JSON{f' ({why}{where})' if why else ''}", "data")
+    return final(f"The data that the tool read is not valid JSON{f' ({why}{where})' if why else ''}", family="data")
 
 
 def _xml(exc: BaseException) -> Verdict:
@@ -85,47 +61,51 @@ def _xml(exc: BaseException) -> Verdict:
 
 def _csv(exc: BaseException) -> Verdict:
     why = short(first_argument(exc))
-    return _final(f"The tool could not read or write CSV{f' ({why})' if why else ''}", "data")
+    return final(f"The tool could not read or write CSV{f' ({why})' if why else ''}", family="data")
 
 
 def _pattern(exc: BaseException) -> Verdict:
     # Whose the pattern is can't be known; its text stays unseen, as a statement's does.
     position = whole(exc, "pos")
     where = f" at position {position}" if position is not None else ""
-    return replace(_bug(f"A regular expression is not valid{where}"), family="data")
+    return replace(bug(f"A regular expression is not valid{where}"), family="data")
 
 
 _DATA: Final[dict[str, Rule]] = {
     "_csv.Error": _csv,
     "_lzma.LZMAError": _unreadable("valid LZMA data"),
     "_pickle.PickleError": _unreadable("a valid pickle"),
-    "_pickle.PicklingError": _bug("The tool tried to pickle something that can't be pickled"),
+    "_pickle.PicklingError": bug("The tool tried to pickle something that can't be pickled"),
     "_zstd.ZstdError": _unreadable("valid Zstandard data"),
     "binascii.Error": _unreadable("valid base64, hexadecimal or the like"),
     "binascii.Incomplete": _unreadable("complete"),
     "compression.zstd.ZstdError": _unreadable("valid Zstandard data"),
-    "configparser.Error": _final("A configuration file that the tool reads is not valid", "data", OPERATOR),
+    "configparser.Error": final(
+        "A configuration file that the tool reads is not valid", family="data", advice=OPERATOR
+    ),
     "email.errors.MessageDefect": _unreadable("a valid e-mail message"),
     "email.errors.MessageError": _unreadable("a valid e-mail message"),
     "gzip.BadGzipFile": _unreadable("valid gzip data"),
     "http.cookies.CookieError": _unreadable("a valid cookie"),
     "json.decoder.JSONDecodeError": _json,
-    "netrc.NetrcParseError": _final("The server's netrc file is not valid", "data", OPERATOR),
+    "netrc.NetrcParseError": final("The server's netrc file is not valid", family="data", advice=OPERATOR),
     "plistlib.InvalidFileException": _unreadable("a valid property list"),
     "re.PatternError": _pattern,
     "re.error": _pattern,
     "struct.error": _unreadable("in the binary format that it expects"),
-    "tarfile.FilterError": _final("The tool refused to extract an archive member that would leave its folder", "data"),
+    "tarfile.FilterError": final(
+        "The tool refused to extract an archive member that would leave its folder", family="data"
+    ),
     "tarfile.TarError": _unreadable("a valid tar archive"),
     "tokenize.TokenError": _unreadable("valid Python"),
     "tomllib.TOMLDecodeError": _unreadable("valid TOML"),
     "wave.Error": _unreadable("a valid WAV file"),
-    "xml.dom.DOMException": _bug("The tool uses an XML document in a way that it does not allow"),
+    "xml.dom.DOMException": bug("The tool uses an XML document in a way that it does not allow"),
     "xml.etree.ElementTree.ParseError": _xml,
     "xml.parsers.expat.ExpatError": _xml,
     "xml.sax._exceptions.SAXException": _unreadable("valid XML"),
     "zipfile.BadZipFile": _unreadable("a valid ZIP archive"),
-    "zipfile.LargeZipFile": _bug("The tool writes a ZIP archive that needs ZIP64 extensions, and did not turn them on"),
+    "zipfile.LargeZipFile": bug("The tool writes a ZIP archive that needs ZIP64 extensions, and did not turn them on"),
     "zlib.error": _unreadable("valid compressed data"),
 }
 
@@ -136,21 +116,21 @@ _DATA: Final[dict[str, Rule]] = {
 def _exit_status(exc: BaseException) -> Verdict:
     status = whole(exc, "returncode")
     if status is None:
-        return _final("A program that the tool runs failed", "process")
+        return final("A program that the tool runs failed", family="process")
     if status >= 0:
-        return _final(f"A program that the tool runs failed (exit status {status})", "process")
+        return final(f"A program that the tool runs failed (exit status {status})", family="process")
     try:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"signal {-status}"
-    return _final(f"A program that the tool runs was ended by {name}", "process")
+    return final(f"A program that the tool runs was ended by {name}", family="process")
 
 
 def _expired(exc: BaseException) -> Verdict:
     limit = attr(exc, "timeout")
     known = type(limit) in {int, float} and 0 < limit < 10**9
     within = f" within {seconds(math.ceil(limit))}" if known else " in time"
-    return _late(f"A program that the tool runs did not finish{within}")
+    return late(f"A program that the tool runs did not finish{within}")
 
 
 _WORKER: Final = Verdict(
@@ -158,31 +138,33 @@ _WORKER: Final = Verdict(
     message=f"A worker process of the tool ended unexpectedly. {NO_USE}",
     family="process",
 )
-_SHUT_DOWN: Final = _final("A queue that the tool uses was shut down")
+_SHUT_DOWN: Final = final("A queue that the tool uses was shut down")
 
 _WORK: Final[dict[str, Rule]] = {
-    "_queue.Empty": _outage("A queue that the tool reads from was empty", "other"),
-    "asyncio.exceptions.IncompleteReadError": _outage("The connection was closed before all data had come"),
-    "asyncio.exceptions.InvalidStateError": _bug("The tool used a future in a state that does not allow it"),
-    "asyncio.exceptions.LimitOverrunError": _final("The tool received a line that is longer than its limit", "data"),
-    "asyncio.queues.QueueEmpty": _outage("A queue that the tool reads from was empty", "other"),
-    "asyncio.queues.QueueFull": _outage("A queue that the tool writes to is full", "limit"),
+    "_queue.Empty": outage("A queue that the tool reads from was empty", family="other"),
+    "asyncio.exceptions.IncompleteReadError": outage("The connection was closed before all data had come"),
+    "asyncio.exceptions.InvalidStateError": bug("The tool used a future in a state that does not allow it"),
+    "asyncio.exceptions.LimitOverrunError": final(
+        "The tool received a line that is longer than its limit", family="data"
+    ),
+    "asyncio.queues.QueueEmpty": outage("A queue that the tool reads from was empty", family="other"),
+    "asyncio.queues.QueueFull": outage("A queue that the tool writes to is full", family="limit"),
     "asyncio.queues.QueueShutDown": _SHUT_DOWN,
     "concurrent.futures._base.BrokenExecutor": _WORKER,
-    "concurrent.futures._base.CancelledError": _final("Work that the tool waited for was cancelled"),
-    "concurrent.futures._base.Error": _final("Work that the tool waited for failed"),
-    "concurrent.futures._base.InvalidStateError": _bug("The tool used a future in a state that does not allow it"),
+    "concurrent.futures._base.CancelledError": final("Work that the tool waited for was cancelled"),
+    "concurrent.futures._base.Error": final("Work that the tool waited for failed"),
+    "concurrent.futures._base.InvalidStateError": bug("The tool used a future in a state that does not allow it"),
     "concurrent.futures.interpreter.ExecutionFailed": _WORKER,
-    "multiprocessing.context.AuthenticationError": _no_login("Two processes of the server did not accept each other"),
-    "multiprocessing.context.BufferTooShort": _bug("The tool received a message that is larger than its buffer"),
-    "multiprocessing.context.ProcessError": _final("A worker process of the tool failed", "process"),
-    "multiprocessing.context.TimeoutError": _late("A worker process of the tool did not answer in time"),
-    "multiprocessing.pool.MaybeEncodingError": _bug("A worker's result could not be sent back"),
-    "queue.Empty": _outage("A queue that the tool reads from was empty", "other"),
-    "queue.Full": _outage("A queue that the tool writes to is full", "limit"),
+    "multiprocessing.context.AuthenticationError": no_login("Two processes of the server did not accept each other"),
+    "multiprocessing.context.BufferTooShort": bug("The tool received a message that is larger than its buffer"),
+    "multiprocessing.context.ProcessError": final("A worker process of the tool failed", family="process"),
+    "multiprocessing.context.TimeoutError": late("A worker process of the tool did not answer in time"),
+    "multiprocessing.pool.MaybeEncodingError": bug("A worker's result could not be sent back"),
+    "queue.Empty": outage("A queue that the tool reads from was empty", family="other"),
+    "queue.Full": outage("A queue that the tool writes to is full", family="limit"),
     "queue.ShutDown": _SHUT_DOWN,
     "subprocess.CalledProcessError": _exit_status,
-    "subprocess.SubprocessError": _final("A program that the tool runs could not be started", "process"),
+    "subprocess.SubprocessError": final("A program that the tool runs could not be started", family="process"),
     "subprocess.TimeoutExpired": _expired,
 }
 
@@ -198,16 +180,17 @@ def _no_name(exc: BaseException) -> Verdict:
     name = next((name for name in dir(socket) if name.startswith("EAI_") and getattr(socket, name) == number), None)
     what = f"The name of a host could not be resolved{f' ({name})' if name else ''}"
     if name in {"EAI_AGAIN", "EAI_MEMORY", "EAI_SYSTEM"}:
-        return _outage(what)
+        return outage(what)
     return replace(
-        _final(what, "network", "Check the name of the host if it was given."), callers=McpErrorCode.INVALID_ARGUMENTS
+        final(what, family="network", advice="Check the name of the host if it was given."),
+        callers=McpErrorCode.INVALID_ARGUMENTS,
     )
 
 
 def _no_host(exc: BaseException) -> Verdict:
     # netdb.h: HOST_NOT_FOUND 1, TRY_AGAIN 2, NO_RECOVERY 3, NO_DATA 4.
     what = "The name of a host could not be resolved"
-    return _outage(what) if whole(exc, "errno") == 2 else _final(what, "network")
+    return outage(what) if whole(exc, "errno") == 2 else final(what, family="network")
 
 
 def _certificate(exc: BaseException) -> Verdict:
@@ -215,16 +198,18 @@ def _certificate(exc: BaseException) -> Verdict:
     # A mismatch names the host, in quotes.
     why = why.split(",")[0] if "'" in why else why
     what = "The TLS certificate of a service that the tool depends on could not be verified"
-    return _final(f"{what}{f' ({why})' if why else ''}", "network", OPERATOR)
+    return final(f"{what}{f' ({why})' if why else ''}", family="network", advice=OPERATOR)
 
 
 def _tls(exc: BaseException) -> Verdict:
     reason = short(words(exc, "reason"), 64)
     why = f" ({reason})" if reason.replace("_", "").isalnum() and reason.isupper() else ""
-    return _final(f"No TLS connection to a service that the tool depends on could be made{why}", "network", OPERATOR)
+    return final(
+        f"No TLS connection to a service that the tool depends on could be made{why}", family="network", advice=OPERATOR
+    )
 
 
-_CUT_OFF: Final = _outage("The TLS connection to a service that the tool depends on was cut off")
+_CUT_OFF: Final = outage("The TLS connection to a service that the tool depends on was cut off")
 
 _tunnel = re.compile(r"Tunnel connection failed: ([0-9]{3})\b").match
 
@@ -242,7 +227,7 @@ def proxy_refused(text: str, pattern: Any = _tunnel) -> Verdict | None:
             message=f"A proxy does not let the connection through (HTTP {match[1]}). {OPERATOR}",
             family="network",
         )
-    return _outage(f"A proxy could not make the connection (HTTP {match[1]})")
+    return outage(f"A proxy could not make the connection (HTTP {match[1]})")
 
 
 def network_error(exc: BaseException) -> Verdict | None:
@@ -276,44 +261,46 @@ def _stdlib_verdict(exc: BaseException) -> Verdict | None:
 def _url_status(exc: BaseException) -> Verdict:
     status = whole(exc, "code")
     if status is None:
-        return _final("The upstream API gave an answer without a status", "http")
+        return final("The upstream API gave an answer without a status", family="http")
     return verdict_for(status, headers=attr(exc, "headers"), url=words(exc, "url"))
 
 
 def _url(exc: BaseException) -> Verdict:
     reason = attr(exc, "reason")
     if issubclass(type(reason), BaseException) and reason is not exc:
-        return network_error(reason) or _outage("The upstream API could not be reached")
+        return network_error(reason) or outage("The upstream API could not be reached")
     text = words(exc, "reason") or ""
     if (refused := proxy_refused(text)) is not None:
         return refused
     if text.startswith(("unknown url type", "no host given", "unknown ")):
-        return _final(
-            "The tool was given, or made, a URL that can't be used", "network", "Check the URL if it was given."
+        return final(
+            "The tool was given, or made, a URL that can't be used",
+            family="network",
+            advice="Check the URL if it was given.",
         )
-    return _outage("The upstream API could not be reached")
+    return outage("The upstream API could not be reached")
 
 
 def _xmlrpc_status(exc: BaseException) -> Verdict:
     status = whole(exc, "errcode")
     if status is None:
-        return _final("The upstream API gave an answer without a status", "http")
+        return final("The upstream API gave an answer without a status", family="http")
     return verdict_for(status, headers=attr(exc, "headers"), url=words(exc, "url"))
 
 
-_NONSENSE: Final = _outage("The upstream API gave an answer that is not HTTP")
-_MISUSED: Final = _bug("The tool used an HTTP connection in a state that does not allow it")
+_NONSENSE: Final = outage("The upstream API gave an answer that is not HTTP")
+_MISUSED: Final = bug("The tool used an HTTP connection in a state that does not allow it")
 
 _NETWORK: Final[dict[str, Rule]] = {
     "http.client.BadStatusLine": _NONSENSE,
-    "http.client.HTTPException": _final("The HTTP exchange with the upstream API failed", "network"),
+    "http.client.HTTPException": final("The HTTP exchange with the upstream API failed", family="network"),
     "http.client.ImproperConnectionState": _MISUSED,
-    "http.client.IncompleteRead": _outage("The upstream API's answer was cut off"),
-    "http.client.InvalidURL": replace(_bug("The tool was given, or made, a URL that is not valid"), family="other"),
+    "http.client.IncompleteRead": outage("The upstream API's answer was cut off"),
+    "http.client.InvalidURL": replace(bug("The tool was given, or made, a URL that is not valid"), family="other"),
     "http.client.NotConnected": _MISUSED,
-    "http.client.RemoteDisconnected": _outage("The upstream API closed the connection without an answer"),
+    "http.client.RemoteDisconnected": outage("The upstream API closed the connection without an answer"),
     "http.client.UnimplementedFileMode": _MISUSED,
-    "http.cookiejar.LoadError": _final("A file of cookies that the tool reads is not valid", "data"),
+    "http.cookiejar.LoadError": final("A file of cookies that the tool reads is not valid", family="data"),
     "socket.gaierror": _no_name,
     "socket.herror": _no_host,
     "ssl.SSLCertVerificationError": _certificate,
@@ -323,10 +310,10 @@ _NETWORK: Final[dict[str, Rule]] = {
     "ssl.SSLWantReadError": _CUT_OFF,
     "ssl.SSLWantWriteError": _CUT_OFF,
     "ssl.SSLZeroReturnError": _CUT_OFF,
-    "urllib.error.ContentTooShortError": _outage("The upstream API's answer was cut off"),
+    "urllib.error.ContentTooShortError": outage("The upstream API's answer was cut off"),
     "urllib.error.HTTPError": _url_status,
     "urllib.error.URLError": _url,
-    "xmlrpc.client.Error": _final("The upstream API could not carry out the call", "http"),
+    "xmlrpc.client.Error": final("The upstream API could not carry out the call", family="http"),
     "xmlrpc.client.ProtocolError": _xmlrpc_status,
     "xmlrpc.client.ResponseError": _unreadable("a valid XML-RPC answer"),
 }
@@ -341,14 +328,14 @@ def _mail_status(exc: BaseException) -> Verdict:
     """
     status = whole(exc, "smtp_code")
     what = f"The mail server refused the message{f' ({status})' if status else ''}"
-    return _outage(what, "other") if status is not None and 400 <= status < 500 else _final(what)
+    return outage(what, family="other") if status is not None and 400 <= status < 500 else final(what)
 
 
 def _mail_login(exc: BaseException) -> Verdict:
     status = whole(exc, "smtp_code")
     if status is not None and 400 <= status < 500:
         return _mail_status(exc)
-    return _no_login(f"The mail server did not accept the server's credentials{f' ({status})' if status else ''}")
+    return no_login(f"The mail server did not accept the server's credentials{f' ({status})' if status else ''}")
 
 
 _reply = re.compile(r"([1-5][0-9]{2})\b").match
@@ -359,61 +346,61 @@ def _file_server(exc: BaseException) -> Verdict:
     status = match[1] if match is not None else ""
     shown = f" ({status})" if status else ""
     if status in {"530", "532"}:
-        return _no_login(f"The file server did not accept the server's credentials{shown}")
+        return no_login(f"The file server did not accept the server's credentials{shown}")
     if status in {"550", "553"}:
         return Verdict(
             code=McpErrorCode.INVALID_ARGUMENTS,
             message=f"The file server has no such file, or does not give it{shown}. Check the arguments.",
             forwarded=True,
         )
-    return _final(f"The file server refused the command{shown}")
+    return final(f"The file server refused the command{shown}")
 
 
 _SERVERS: Final[dict[str, Rule]] = {
-    "ftplib.Error": _final("The file server gave an answer that the tool did not expect"),
+    "ftplib.Error": final("The file server gave an answer that the tool did not expect"),
     "ftplib.error_perm": _file_server,
-    "ftplib.error_temp": _outage("The file server can't do this now", "other"),
-    "imaplib.IMAP4.abort": _outage("The connection to the mail server broke"),
-    "imaplib.IMAP4.error": _final("The mail server refused the command"),
-    "poplib.error_proto": _final("The mail server refused the command"),
+    "ftplib.error_temp": outage("The file server can't do this now", family="other"),
+    "imaplib.IMAP4.abort": outage("The connection to the mail server broke"),
+    "imaplib.IMAP4.error": final("The mail server refused the command"),
+    "poplib.error_proto": final("The mail server refused the command"),
     "smtplib.SMTPAuthenticationError": _mail_login,
-    "smtplib.SMTPConnectError": _outage("The mail server did not accept the connection"),
-    "smtplib.SMTPException": _final("The mail server could not be used"),
+    "smtplib.SMTPConnectError": outage("The mail server did not accept the connection"),
+    "smtplib.SMTPException": final("The mail server could not be used"),
     "smtplib.SMTPRecipientsRefused": Verdict(
         code=McpErrorCode.INVALID_ARGUMENTS,
         message="The mail server refused every recipient. Check the addresses.",
         forwarded=True,
     ),
     "smtplib.SMTPResponseException": _mail_status,
-    "smtplib.SMTPServerDisconnected": _outage("The mail server closed the connection"),
+    "smtplib.SMTPServerDisconnected": outage("The mail server closed the connection"),
 }
 
 
 # ---- the rest
 
-_OPTIONS: Final = _bug("The tool was started as a command line program, with options that it does not take")
+_OPTIONS: Final = bug("The tool was started as a command line program, with options that it does not take")
 
 _REST: Final[dict[str, Rule]] = {
-    "_curses.error": _final("The tool needs a terminal, and the server has none"),
-    "_dbm.error": _final("The database file of the tool can't be used", "file"),
-    "_gdbm.error": _final("The database file of the tool can't be used", "file"),
+    "_curses.error": final("The tool needs a terminal, and the server has none"),
+    "_dbm.error": final("The database file of the tool can't be used", family="file"),
+    "_gdbm.error": final("The database file of the tool can't be used", family="file"),
     "argparse.ArgumentError": _OPTIONS,
     "argparse.ArgumentTypeError": _OPTIONS,
-    "copy.Error": _bug("The tool tried to copy something that can't be copied"),
-    "ctypes.ArgumentError": _bug("The tool called a C function with values of the wrong type"),
-    "dbm.error": _final("The database file of the tool can't be used", "file"),
+    "copy.Error": bug("The tool tried to copy something that can't be copied"),
+    "ctypes.ArgumentError": bug("The tool called a C function with values of the wrong type"),
+    "dbm.error": final("The database file of the tool can't be used", family="file"),
     "getopt.GetoptError": _OPTIONS,
-    "io.UnsupportedOperation": _bug("The tool used a file or stream in a way that it does not allow"),
-    "locale.Error": _final("The server's system lacks a locale that the tool needs", "other", OPERATOR),
-    "mailbox.Error": _final("A mailbox that the tool uses can't be read or written", "file"),
+    "io.UnsupportedOperation": bug("The tool used a file or stream in a way that it does not allow"),
+    "locale.Error": final("The server's system lacks a locale that the tool needs", family="other", advice=OPERATOR),
+    "mailbox.Error": final("A mailbox that the tool uses can't be read or written", family="file"),
     "optparse.OptParseError": _OPTIONS,
-    "shutil.Error": _final("Files could not be copied or moved", "file"),
-    "shutil.ExecError": _final("A program that the tool needs could not be run", "process"),
+    "shutil.Error": final("Files could not be copied or moved", family="file"),
+    "shutil.ExecError": final("A program that the tool needs could not be run", family="process"),
     "shutil.ReadError": _unreadable("an archive that can be unpacked"),
-    "shutil.RegistryError": _bug("The tool asked for an archive format that is not known"),
-    "shutil.SpecialFileError": _final("A special file can't be copied", "file"),
-    "termios.error": _final("The tool needs a terminal, and the server has none"),
-    "webbrowser.Error": _final("The tool needs a browser, and the server has none"),
+    "shutil.RegistryError": bug("The tool asked for an archive format that is not known"),
+    "shutil.SpecialFileError": final("A special file can't be copied", family="file"),
+    "termios.error": final("The tool needs a terminal, and the server has none"),
+    "webbrowser.Error": final("The tool needs a browser, and the server has none"),
 }
 
 RULES: Final[dict[str, Rule]] = {**_DATA, **_WORK, **_NETWORK, **_SERVERS, **_REST}

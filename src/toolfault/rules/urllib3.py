@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
-from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, first_argument, words
+from toolfault._verdict import Rule, Verdict
+from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, words
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error
 
@@ -28,39 +29,18 @@ _quoted_host = re.compile(r"(?:Host )?['\"]([^'\"\n]{1,512})['\"] (?:is not a va
 _refused_status = re.compile(r"too many ([1-5][0-9]{2}) error responses").match
 
 
-def _outage(sentence: str, advice: str = LATER, family: Family = "network") -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {advice}",
-        family=family,
-    )
+_final: Final = partial(final, family="network")
 
 
-def _final(sentence: str, family: Family = "network", advice: str = NO_USE) -> Verdict:
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family)
-
-
-def _bug(sentence: str) -> Verdict:
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family="bug")
-
-
-_LATE: Final = Verdict(
-    code=McpErrorCode.TOOL_TIMEOUT,
-    message=f"The upstream API did not answer in time, and whether the request was carried out is unknown. {LATER}",
-    family="timeout",
-)
-_NO_CONNECTION: Final = _outage("No connection to the upstream API could be made")
-_CUT_OFF: Final = _outage(
-    "The connection to the upstream API broke, and whether the request was carried out is unknown"
-)
+_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
+_NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
+_CUT_OFF: Final = outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
 _CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
 _TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
-_PROXY: Final = _outage("The connection through a proxy failed")
+_PROXY: Final = outage("The connection through a proxy failed")
 _PROXY_URL: Final = _final("The server is told to use a proxy under a URL that can't be used", advice=OPERATOR)
 _REDIRECTS: Final = _final("The upstream API redirects in a circle")
-_GAVE_UP: Final = _outage("The tool tried several times and gave up")
+_GAVE_UP: Final = outage("The tool tried several times and gave up")
 _UNREADABLE: Final = _final("The upstream API's answer could not be decompressed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
@@ -171,28 +151,28 @@ def _gave_up(exc: BaseException) -> Verdict:
 _UNREWINDABLE: Final = _final(
     "The request had to be sent again, and its body can't be read a second time", family="other"
 )
-_NOT_CHUNKED: Final = _bug("The tool reads an answer in chunks that does not come in chunks")
-_MANY: Final = _outage("The tool has too many connections open", family="limit")
+_NOT_CHUNKED: Final = bug("The tool reads an answer in chunks that does not come in chunks")
+_MANY: Final = outage("The tool has too many connections open", family="limit")
 
 #: Everything but `MaxRetryError`, which only says that one of these happened.
 _DIRECT: Final[dict[str, Rule]] = {
     "urllib3.exceptions.BodyNotHttplibCompatible": _NOT_CHUNKED,
-    "urllib3.exceptions.ClosedPoolError": _bug("The tool used connections that it had closed"),
-    "urllib3.exceptions.ConnectTimeoutError": _outage("No connection to the upstream API could be made in time"),
+    "urllib3.exceptions.ClosedPoolError": bug("The tool used connections that it had closed"),
+    "urllib3.exceptions.ConnectTimeoutError": outage("No connection to the upstream API could be made in time"),
     "urllib3.exceptions.DecodeError": _UNREADABLE,
     "urllib3.exceptions.EmptyPoolError": _MANY,
     "urllib3.exceptions.FullPoolError": _MANY,
-    "urllib3.exceptions.HTTPError": _outage("The request to the upstream API failed"),
-    "urllib3.exceptions.HTTPWarning": _bug("A warning of the HTTP client was made an error"),
-    "urllib3.exceptions.HeaderParsingError": _outage("The upstream API gave an answer that is not HTTP"),
+    "urllib3.exceptions.HTTPError": outage("The request to the upstream API failed"),
+    "urllib3.exceptions.HTTPWarning": bug("A warning of the HTTP client was made an error"),
+    "urllib3.exceptions.HeaderParsingError": outage("The upstream API gave an answer that is not HTTP"),
     "urllib3.exceptions.HostChangedError": _final("The upstream API leads to another host, where the tool does not go"),
-    "urllib3.exceptions.IncompleteRead": _outage("The upstream API's answer was cut off"),
-    "urllib3.exceptions.InvalidChunkLength": _outage("The upstream API's answer was cut off"),
+    "urllib3.exceptions.IncompleteRead": outage("The upstream API's answer was cut off"),
+    "urllib3.exceptions.InvalidChunkLength": outage("The upstream API's answer was cut off"),
     "urllib3.exceptions.InvalidHeader": _final("The upstream API gave an answer with a header that is not valid"),
     "urllib3.exceptions.LocationValueError": _bad_url,
     "urllib3.exceptions.NameResolutionError": _no_name,
     "urllib3.exceptions.NewConnectionError": _connect,
-    "urllib3.exceptions.PoolError": _outage("The request to the upstream API failed"),
+    "urllib3.exceptions.PoolError": outage("The request to the upstream API failed"),
     "urllib3.exceptions.ProtocolError": _cut_off,
     "urllib3.exceptions.ProxyError": _proxy,
     "urllib3.exceptions.ProxySchemeUnknown": _PROXY_URL,
@@ -202,7 +182,7 @@ _DIRECT: Final[dict[str, Rule]] = {
     "urllib3.exceptions.ResponseNotChunked": _NOT_CHUNKED,
     "urllib3.exceptions.SSLError": _tls,
     "urllib3.exceptions.TimeoutError": _LATE,
-    "urllib3.exceptions.TimeoutStateError": _bug("The tool used a timeout in a state that does not allow it"),
+    "urllib3.exceptions.TimeoutStateError": bug("The tool used a timeout in a state that does not allow it"),
     "urllib3.exceptions.UnrewindableBodyError": _UNREWINDABLE,
     "urllib3.util.ssl_match_hostname.CertificateError": _CERTIFICATE,
 }
