@@ -19,6 +19,7 @@ from pathlib import Path
 import anyio
 import fastmcp_faults
 import pytest
+from failures import NEVER_TOLD, a_cancellation_passes, a_thousand_at_once
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from mcp import Client as SDKClient
@@ -209,51 +210,15 @@ def test_what_is_no_failure_passes(way, era):
     in_session(way, era, steps)
 
 
-#: In JSON mode the SDK's modern endpoint does not notice that a client closed the response, guarded or not.
-NEVER_TOLD = {("http-json", "auto")}
-
-
 @pytest.mark.parametrize(("way", "era"), [(way, era) for way in WAYS for era in ERAS if (way, era) not in NEVER_TOLD])
 def test_a_real_cancellation_is_not_answered(way, era):
-    async def steps(client):
-        async def says(word):
-            # The server learns of things on its own time; each question is a round trip.
-            with anyio.fail_after(10):
-                while (await client.call_tool("what_happened", {})).content[0].text != word:
-                    pass
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "waits", {})
-            await says("started")
-            group.cancel_scope.cancel()
-        await says("started,cancelled")
-
-    in_session(way, era, steps)
+    in_session(way, era, a_cancellation_passes)
 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("way", ["memory", "stdio", "http"])
 def test_a_thousand_failures_at_once(way, era):
-    async def steps(client):
-        came = {}
-        limit = anyio.CapacityLimiter(100)
-
-        async def one(number):
-            async with limit:
-                came[number] = await client.call_tool("anticipated", {"city": f"Ys-{number}"})
-
-        async with anyio.create_task_group() as group:
-            for number in range(1000):
-                group.start_soon(one, number)
-        ids = set()
-        for number, result in came.items():
-            fault = assert_fault(result, code="invalid_arguments")
-            assert fault.envelope.message == f"No such city: Ys-{number}"
-            ids.add(fault.facts["id"])
-        assert len(ids) == 1000
-        assert (await client.call_tool("ok", {})).content[0].text == "fine"
-
-    in_session(way, era, steps)
+    in_session(way, era, a_thousand_at_once)
 
 
 @pytest.mark.parametrize("era", ERAS)
