@@ -14,9 +14,9 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 LAYERS = [
     {"_codes", "_json", "_names", "_options", "_text", "_version"},
     {"_secret_words", "_paths", "_peel", "_exact", "_provenance"},
-    {"_envelope", "_delays", "_causes", "_verdict", "_known_secrets", "_secrets", "_tokens"},
+    {"_budget", "_envelope", "_delays", "_causes", "_verdict", "_known_secrets", "_secrets", "_tokens"},
     {"errors", "_backoff", "_redact", "_phrases", "_foreign"},
-    {"_registry", "_prose", "_wire", "_purpose", "_schema", "_quick", "_received", "_traces"},
+    {"_attempts", "_registry", "_prose", "_wire", "_purpose", "_schema", "_quick", "_received", "_traces"},
     {"rules", "dialects", "_case"},
     {"_findings", "_compose", "_claims"},
     {"_classify", "_log", "_no_result"},

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, Tool, ToolAnnotations
 
+from toolfault._attempts import Attempt
+from toolfault._budget import Budget
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._retry import Attempt, Budget, Retry
+from toolfault._retry import Retry
 from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 

@@ -9,18 +9,22 @@ Rule 4: sleep, clock and chance are handed in.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import random as _random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from threading import Lock
-from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 import anyio
 
+from toolfault._attempts import Attempt, Retried, RetryObserver, Stopped
 from toolfault._backoff import jittered, window
+from toolfault._budget import Budget
 from toolfault._codes import McpErrorCode
 from toolfault._options import flag, is_plain_function, several
 from toolfault._parse import parse
@@ -32,103 +36,11 @@ _log = logging.getLogger("toolfault")
 
 T = TypeVar("T")
 
-Stopped: TypeAlias = Literal[
-    "success", "no_failure", "not_retryable", "not_safe", "attempts", "hint", "deadline", "budget"
-]
-"""
-Why no further attempt was made: it worked; what was raised is no failure of the tool, such as a cancellation that
-travels as an exception; another try would not help; it might do harm; there were enough; the server asks for a longer
-wait than `Retry.hint_max`; the wait would end after the deadline; the server's budget is empty.
-"""
-
 #: The least window after a reached limit, in seconds (standards 4.3): limits are counted in seconds.
 _QUOTA_INITIAL: Final = 1.0
 
 #: What a retry after a reached limit costs, of the one that others cost (botocore: 5 and 14 of 500).
 _QUOTA_COST: Final = 5 / 14
-
-
-class Budget:
-    """
-    How many retries one server may cause, shared by all calls to it. Safe to use from many threads.
-
-    A token bucket, as in gRFC A6 and botocore: a retry takes a token, or a part of one after a reached limit. A retry
-    that helps gives it back, and a call that works at once gives a little. An empty bucket ends attempts early.
-
-    Args:
-        retries: How many retries may fail in a row.
-        refund: How much of a token a call gives back that works at once. 0.1 allows one retry per ten calls.
-
-    Raises:
-        ValueError: A number is negative or NaN.
-    """
-
-    __slots__ = ("_left", "_lock", "_refund", "_retries")
-
-    def __init__(self, retries: float = 20.0, refund: float = 0.1) -> None:
-        """
-        Make a full budget.
-        """
-        if not (retries >= 0 and refund >= 0):
-            raise ValueError(f"a budget's numbers must be 0 or more, not {retries!r} and {refund!r}")
-        self._retries = self._left = float(retries)
-        self._refund = float(refund)
-        self._lock = Lock()
-
-    @property
-    def left(self) -> float:
-        """
-        Return the tokens that are left.
-        """
-        return self._left
-
-    def take(self, cost: float = 1.0) -> bool:
-        """
-        Take the cost of a retry; False if there is not enough, and then nothing is taken.
-        """
-        with self._lock:
-            if self._left < cost:
-                return False
-            self._left -= cost
-            return True
-
-    def give(self, tokens: float | None = None) -> None:
-        """
-        Give tokens back; None: what a call gives that works at once.
-        """
-        with self._lock:
-            self._left = min(self._retries, self._left + (self._refund if tokens is None else tokens))
-
-    def __repr__(self) -> str:
-        """
-        Show how much is left.
-        """
-        return f"<Budget ({self._left:g} of {self._retries:g} retries left)>"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """
-    What came of one attempt.
-
-    Attributes:
-        number:
-            Which it was, counted from 1.
-
-        fault:
-            How it failed. None: it worked, or what was raised is no failure of the tool.
-
-        wait:
-            Seconds until the next attempt. None: there is none.
-
-        stopped:
-            Why there is none. None: there is one.
-    """
-
-    number: int
-    fault: ToolFault | None
-    wait: float | None
-    stopped: Stopped | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +79,9 @@ class Retry:
         on_attempt:
             Called with an `Attempt` after each attempt. What they raise is logged.
 
+        observers:
+            Stand around calls and attempts; see `hooks.RetryObserver`.
+
         sleep, sleep_sync, clock, random:
             What waits, in `call` and in `call_sync`; a monotonic clock; and a number from 0.0 up to 1.0. The default
             ``sleep`` works on asyncio and on trio.
@@ -184,6 +99,7 @@ class Retry:
     trust_hints: bool = True
     budget: Budget | None = None
     on_attempt: tuple[Callable[[Attempt], object], ...] = ()
+    observers: tuple[RetryObserver, ...] = ()
     sleep: Callable[[float], Awaitable[object]] = field(default=anyio.sleep, repr=False)
     sleep_sync: Callable[[float], object] = field(default=time.sleep, repr=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)
@@ -216,6 +132,10 @@ class Retry:
         for hook in self.on_attempt:
             if not is_plain_function(hook):
                 raise ValueError(f"on_attempt takes plain functions of an Attempt, not {hook!r}")
+        object.__setattr__(self, "observers", several("observers", self.observers))
+        for observer in self.observers:
+            if not isinstance(observer, RetryObserver):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+                raise ValueError(f"observers have the methods calling and attempting; {observer!r} has not")
 
     def for_server(self) -> Retry:
         """
@@ -223,10 +143,21 @@ class Retry:
         """
         return self if self.budget is not None else replace(self, budget=Budget())
 
+    def course(self, *, name: str | None = None, idempotent: bool | None = None) -> Course:
+        """
+        Return the way of one call through its attempts, for a framework that makes the attempts itself.
+
+        Args:
+            name: The tool's name, for observers.
+            idempotent: As for `call`.
+        """
+        return Course(self, name, idempotent)
+
     async def call(
         self,
         attempt: Callable[[int], Awaitable[T]],
         *,
+        name: str | None = None,
         tool: object = None,
         idempotent: bool | None = None,
         read: Callable[[object], ToolFault | None] = parse,
@@ -237,6 +168,9 @@ class Retry:
         Args:
             attempt:
                 Makes one call; takes the attempt's number, counted from 1. What it returns, or raises, `parse` reads.
+
+            name:
+                The tool's name, for observers.
 
             tool:
                 What the server says of the tool: the tool, or its annotations, as the SDK's object or as a dict. Or
@@ -252,28 +186,49 @@ class Retry:
         Raises:
             BaseException: What the last attempt raised, unchanged. Cancellation leaves at once.
         """
-        course = _Course(self, idempotent)
-        while True:
-            try:
-                result = await attempt(course.number)
-            except Exception as exc:
-                fault = read(exc)
-                tool = await _found_out(tool) if course.asks_for_hints(fault) else tool
-                wait = course.wait_after(fault, tool, raised=True)
+        return (await self.run(attempt, name=name, tool=tool, idempotent=idempotent, read=read)).unwrap()
+
+    async def run(
+        self,
+        attempt: Callable[[int], Awaitable[T]],
+        *,
+        name: str | None = None,
+        tool: object = None,
+        idempotent: bool | None = None,
+        read: Callable[[object], ToolFault | None] = parse,
+    ) -> Retried[T]:
+        """
+        Return what came of a call with all its attempts: as `call`, and what it raises is in there as well.
+
+        Raises:
+            BaseException: Cancellation, and what is no failure of the tool.
+        """
+        course = self.course(name=name, idempotent=idempotent)
+        with course.observed() as tell:
+            while True:
+                result: T | None = None
+                error: Exception | None = None
+                with course.observed_attempt() as tell_attempt:
+                    try:
+                        result = await attempt(course.number)
+                    except Exception as exc:  # noqa: BLE001 -- it is judged, and raised again where nothing repeats it
+                        error = exc
+                    fault = course.judged(result, error, read)
+                    tell_attempt(fault)
+                if course.asks_for_hints(fault):
+                    tool = await _found_out(tool)
+                wait = course.after(fault, tool)
                 if wait is None:
-                    raise
-            else:
-                fault = read(result)
-                tool = await _found_out(tool) if course.asks_for_hints(fault) else tool
-                wait = course.wait_after(fault, tool)
-                if wait is None:
-                    return result
-            await self.sleep(wait)
+                    retried = Retried(attempts=course.attempts, result=result, error=error)
+                    tell(retried)
+                    return retried
+                await self.sleep(wait)
 
     def call_sync(
         self,
         attempt: Callable[[int], T],
         *,
+        name: str | None = None,
         tool: object = None,
         idempotent: bool | None = None,
         read: Callable[[object], ToolFault | None] = parse,
@@ -281,25 +236,40 @@ class Retry:
         """
         Return the result of the last attempt, as `call` does, from a function that is not async; nor is *tool* then.
         """
-        course = _Course(self, idempotent)
-        while True:
-            try:
-                result = attempt(course.number)
-            except Exception as exc:
-                fault = read(exc)
+        return self.run_sync(attempt, name=name, tool=tool, idempotent=idempotent, read=read).unwrap()
+
+    def run_sync(
+        self,
+        attempt: Callable[[int], T],
+        *,
+        name: str | None = None,
+        tool: object = None,
+        idempotent: bool | None = None,
+        read: Callable[[object], ToolFault | None] = parse,
+    ) -> Retried[T]:
+        """
+        Return what came of a call with all its attempts, as `run` does, from a function that is not async.
+        """
+        course = self.course(name=name, idempotent=idempotent)
+        with course.observed() as tell:
+            while True:
+                result: T | None = None
+                error: Exception | None = None
+                with course.observed_attempt() as tell_attempt:
+                    try:
+                        result = attempt(course.number)
+                    except Exception as exc:  # noqa: BLE001 -- it is judged, and raised again where nothing repeats it
+                        error = exc
+                    fault = course.judged(result, error, read)
+                    tell_attempt(fault)
                 if course.asks_for_hints(fault) and callable(tool):
                     tool = tool()
-                wait = course.wait_after(fault, tool, raised=True)
+                wait = course.after(fault, tool)
                 if wait is None:
-                    raise
-            else:
-                fault = read(result)
-                if course.asks_for_hints(fault) and callable(tool):
-                    tool = tool()
-                wait = course.wait_after(fault, tool)
-                if wait is None:
-                    return result
-            self.sleep_sync(wait)
+                    retried = Retried(attempts=course.attempts, result=result, error=error)
+                    tell(retried)
+                    return retried
+                self.sleep_sync(wait)
 
 
 async def _found_out(tool: object) -> object:
@@ -310,19 +280,67 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
-class _Course:
+class Course:
     """
     One call on its way through its attempts.
+
+    A framework that makes the attempts itself asks `after` behind each one.
+
+    Attributes:
+        number:
+            The attempt that is under way, counted from 1.
+
+        attempts:
+            Those that are over.
     """
 
-    __slots__ = ("_begun", "_idempotent", "_retry", "_taken", "number")
+    __slots__ = ("_begun", "_idempotent", "_name", "_retry", "_taken", "attempts", "number")
 
-    def __init__(self, retry: Retry, idempotent: bool | None) -> None:
+    def __init__(self, retry: Retry, name: str | None, idempotent: bool | None) -> None:
+        """
+        Begin; `Retry.course` does it.
+        """
         self._retry = retry
+        self._name = name
         self._idempotent = idempotent
         self._begun = retry.clock()
         self._taken = 0.0
         self.number = 1
+        self.attempts: tuple[Attempt, ...] = ()
+
+    @contextlib.contextmanager
+    def observed(self) -> Iterator[Callable[[Retried[Any]], None]]:
+        """
+        Let the observers stand around all attempts.
+        """
+        with _around([partial(observer.calling, self._name) for observer in self._retry.observers]) as tell:
+            yield tell
+
+    @contextlib.contextmanager
+    def observed_attempt(self) -> Iterator[Callable[[ToolFault | None], None]]:
+        """
+        Let the observers stand around one attempt.
+        """
+        opened = [partial(observer.attempting, self._name, self.number) for observer in self._retry.observers]
+        with _around(opened) as tell:
+            yield tell
+
+    def judged(
+        self, result: object, error: Exception | None, read: Callable[[object], ToolFault | None]
+    ) -> ToolFault | None:
+        """
+        Return the failure that came of an attempt; None for a success.
+
+        Raises:
+            Exception: What was raised, if that is no failure of the tool; then this was the last attempt.
+        """
+        if error is None:
+            return read(result)
+        fault = read(error)
+        if fault is None:
+            self._made(None, None, "no_failure")
+            raise error
+        return fault
 
     def asks_for_hints(self, fault: ToolFault | None) -> bool:
         """
@@ -337,25 +355,28 @@ class _Course:
             and self.number < self._retry.attempts
         )
 
-    def wait_after(self, fault: ToolFault | None, tool: object, *, raised: bool = False) -> float | None:
+    def after(self, fault: ToolFault | None, tool: object = None) -> float | None:
         """
-        Return the seconds to wait before the next attempt, and count it. None: there is none.
+        Return the seconds to wait before the next attempt, and count this one. None: there is no further attempt.
+
+        Args:
+            fault: How the attempt failed. None: it worked.
+            tool: What the server says of the tool, or its annotations.
         """
-        wait, stopped = self._decided(fault, tool, raised=raised)
-        made = Attempt(number=self.number, fault=fault, wait=wait, stopped=stopped)
-        for hook in self._retry.on_attempt:
-            try:
-                hook(made)
-            except Exception:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
-                _log.exception("the attempt hook %r raised; the attempts go on as decided", hook)
-        self.number += 1
+        wait, stopped = self._decided(fault, tool)
+        self._made(fault, wait, stopped)
         return wait
 
-    def _decided(self, fault: ToolFault | None, tool: object, *, raised: bool) -> tuple[float | None, Stopped | None]:
+    def _made(self, fault: ToolFault | None, wait: float | None, stopped: Stopped | None) -> None:
+        made = Attempt(number=self.number, fault=fault, wait=wait, stopped=stopped)
+        self.attempts += (made,)
+        self.number += 1
+        for hook in self._retry.on_attempt:
+            _quietly(hook, made)
+
+    def _decided(self, fault: ToolFault | None, tool: object) -> tuple[float | None, Stopped | None]:
         retry = self._retry
         if fault is None:
-            if raised:
-                return None, "no_failure"
             self._refund()
             return None, "success"
         if not fault.envelope.retryable:
@@ -390,6 +411,46 @@ class _Course:
     def _refund(self) -> None:
         if self._retry.budget is not None:
             self._retry.budget.give(self._taken or None)
+
+
+def _quietly(hook: Callable[[Any], object], what: object) -> None:
+    try:
+        hook(what)
+    except Exception:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
+        _log.exception("the attempt hook %r raised; the attempts go on as decided", hook)
+
+
+@contextlib.contextmanager
+def _around(
+    openers: Sequence[Callable[[], AbstractContextManager[Callable[[Any], object]]]],
+) -> Iterator[Callable[[Any], None]]:
+    """
+    Enter what observers open; nothing that they raise or suppress changes a call.
+    """
+    with contextlib.ExitStack() as stack:
+        tells: list[Callable[[Any], object]] = []
+        for opener in openers:
+            try:
+                manager = opener()
+                tells.append(manager.__enter__())
+            except Exception:  # noqa: BLE001 -- as `_quietly`
+                _log.exception("an observer raised; the attempts go on without it")
+            else:
+                stack.push(partial(_left, manager))
+
+        def tell(what: object) -> None:
+            for told in tells:
+                _quietly(told, what)
+
+        yield tell
+
+
+def _left(manager: AbstractContextManager[Any], *exc_info: Any) -> None:
+    try:
+        manager.__exit__(*exc_info)
+    except Exception as exc:  # noqa: BLE001 -- as `_quietly`
+        if exc is not exc_info[1]:
+            _log.exception("an observer raised at the end; the attempts go on as decided")
 
 
 def _says_safe(tool: object) -> bool:

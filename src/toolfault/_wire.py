@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
+from toolfault._codes import McpErrorCategory
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_array, is_mapping
 from toolfault._names import META_KEY, META_VERSION
@@ -127,6 +128,30 @@ def advice_for(envelope: McpExecuteError) -> str:
     if envelope.hint:
         parts.append(f"Hint: {envelope.hint}")
     return "\n".join(parts)
+
+
+def model_text(fault: ToolFault, *, attempts: int = 1) -> str:
+    """
+    Return one text from which a model reads message, code, whether and when to retry, and the hint.
+
+    For agent frameworks that hand a model nothing but a text. The envelope's message stands first, verbatim.
+
+    Args:
+        fault: What went wrong.
+        attempts: How often the call was tried.
+    """
+    envelope = fault.envelope
+    parts = [f"[{envelope.code.value}]"]
+    if attempts > 1:
+        parts.append(f"The call was tried {attempts} times.")
+    if not envelope.retryable:
+        parts.append(_FINAL.get(envelope.category, "The same call will fail again."))
+    advice = advice_for(envelope)
+    return encodable(f"{envelope.message}\n{' '.join([*parts, advice] if advice else parts)}")
+
+
+#: What is said of a failure that no retry mends, where its category tells more than that.
+_FINAL: Final = {McpErrorCategory.VALIDATION: "The same call will fail again; change its arguments."}
 
 
 def json_safe(value: Any, depth: int = 8) -> Any:

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from toolfault._attempts import Attempt, Retried, RetryObserver, Stopped
 from toolfault._case import Call
-from toolfault._retry import Attempt, Stopped
 from toolfault.errors import ToolFault
 
 
-__all__ = ["Attempt", "AttemptHook", "FailureHook", "Stopped"]
+__all__ = ["Attempt", "AttemptHook", "FailureHook", "Retried", "RetryObserver", "Stopped"]
 
 FailureHook: TypeAlias = Callable[[ToolFault, BaseException, Call], object]
 """

@@ -14,10 +14,11 @@ from toolfault._case import Call, Phase
 from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._names import META_KEY, META_VERSION
 from toolfault._quick import Check, quick
+from toolfault._retry import Course
 from toolfault._schema import widen_schema
 from toolfault._text import encodable
 from toolfault._verdict import Verdict
-from toolfault._wire import json_safe, last_resort, to_result
+from toolfault._wire import json_safe, last_resort, model_text, to_result
 
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "OPTIONS",
     "Call",
     "Check",
+    "Course",
     "Guard",
     "GuardOptions",
     "Phase",
@@ -35,6 +37,7 @@ __all__ = [
     "encodable",
     "json_safe",
     "last_resort",
+    "model_text",
     "quick",
     "to_result",
     "widen_schema",

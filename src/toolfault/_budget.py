@@ -1,0 +1,65 @@
+"""
+How many retries a server may cause.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+
+class Budget:
+    """
+    How many retries one server may cause, shared by all calls to it. Safe to use from many threads.
+
+    A token bucket, as in gRFC A6 and botocore: a retry takes a token, or a part of one after a reached limit. A retry
+    that helps gives it back, and a call that works at once gives a little. An empty bucket ends attempts early.
+
+    Args:
+        retries: How many retries may fail in a row.
+        refund: How much of a token a call gives back that works at once. 0.1 allows one retry per ten calls.
+
+    Raises:
+        ValueError: A number is negative or NaN.
+    """
+
+    __slots__ = ("_left", "_lock", "_refund", "_retries")
+
+    def __init__(self, retries: float = 20.0, refund: float = 0.1) -> None:
+        """
+        Make a full budget.
+        """
+        if not (retries >= 0 and refund >= 0):
+            raise ValueError(f"a budget's numbers must be 0 or more, not {retries!r} and {refund!r}")
+        self._retries = self._left = float(retries)
+        self._refund = float(refund)
+        self._lock = Lock()
+
+    @property
+    def left(self) -> float:
+        """
+        Return the tokens that are left.
+        """
+        return self._left
+
+    def take(self, cost: float = 1.0) -> bool:
+        """
+        Take the cost of a retry; False if there is not enough, and then nothing is taken.
+        """
+        with self._lock:
+            if self._left < cost:
+                return False
+            self._left -= cost
+            return True
+
+    def give(self, tokens: float | None = None) -> None:
+        """
+        Give tokens back; None: what a call gives that works at once.
+        """
+        with self._lock:
+            self._left = min(self._retries, self._left + (self._refund if tokens is None else tokens))
+
+    def __repr__(self) -> str:
+        """
+        Show how much is left.
+        """
+        return f"<Budget ({self._left:g} of {self._retries:g} retries left)>"
