@@ -16,8 +16,9 @@ from mcp.types import CallToolResult, Tool, ToolAnnotations
 from toolfault._attempts import Attempt
 from toolfault._budget import Budget
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._parse import parse
 from toolfault._retry import Retry
-from toolfault._wire import to_result
+from toolfault._wire import model_text, to_result
 from toolfault.errors import ToolFault
 
 
@@ -310,6 +311,177 @@ def test_a_hook_that_fails_changes_nothing(caplog):
     assert retry.call_sync(world.attempt_sync, tool=SAFE) is DONE
     assert len(world.made) == 2
     assert "attempt hook" in caplog.text
+
+
+@HOW
+def test_what_came_of_a_call_is_one_object(how):
+    world = World([fails("quota_exceeded", after=3), LATE])
+
+    def run(retry, **options):
+        if how == "sync":
+            return retry.run_sync(world.attempt_sync, **options)
+        return anyio.run(lambda: retry.run(world.attempt, **options), backend=how)
+
+    retried = run(world.retry(attempts=2), tool=SAFE)
+
+    assert retried.attempts == tuple(world.made)
+    assert (retried.result, retried.error, retried.stopped, retried.waited) == (None, LATE, "attempts", 3.5)
+    assert retried.fault.code == "tool_timeout"
+    with pytest.raises(MCPError) as caught:
+        retried.unwrap()
+    assert caught.value is LATE
+
+
+def test_a_framework_can_make_the_attempts_itself():
+    world = World()
+    course = world.retry().course(name="t")
+    fault = parse(BUSY)
+
+    assert course.after(fault, SAFE) == 0.25
+    assert course.number == 2
+    assert course.after(fault, None) is None
+    assert [made.stopped for made in course.attempts] == [None, "not_safe"]
+
+
+class Observer:
+    """
+    Writes down what it sees.
+    """
+
+    def __init__(self):
+        self.seen = []
+
+    @contextlib.contextmanager
+    def calling(self, name):
+        with self.standing("call", name) as tell:
+            yield lambda retried: tell(retried.stopped)
+
+    @contextlib.contextmanager
+    def attempting(self, name, number):
+        with self.standing("attempt", number) as tell:
+            yield lambda fault: tell(fault and fault.code.value)
+
+    @contextlib.contextmanager
+    def standing(self, what, which):
+        self.seen.append((what, which))
+        try:
+            yield lambda told: self.seen.append((what, "told", told))
+        except BaseException as exc:
+            self.seen.append((what, "left by", type(exc).__name__))
+            raise
+        else:
+            self.seen.append((what, "left"))
+
+
+@HOW
+def test_observers_stand_around_calls_and_attempts(how):
+    observer = Observer()
+
+    World([BUSY, DONE]).run(how, World().retry(observers=[observer], attempts=2), name="t", tool=SAFE)
+
+    assert observer.seen == [
+        ("call", "t"),
+        ("attempt", 1),
+        ("attempt", "told", "internal"),
+        ("attempt", "left"),
+        ("attempt", 2),
+        ("attempt", "told", None),
+        ("attempt", "left"),
+        ("call", "told", "success"),
+        ("call", "left"),
+    ]
+
+
+def test_observers_see_a_cancellation_leave():
+    observer = Observer()
+    retry = Retry(observers=[observer])
+
+    async def main():
+        with anyio.move_on_after(0):
+            await retry.call(lambda _number: anyio.sleep_forever(), name="t")
+
+    anyio.run(main)
+
+    assert observer.seen == [
+        ("call", "t"),
+        ("attempt", 1),
+        ("attempt", "left by", "CancelledError"),
+        ("call", "left by", "CancelledError"),
+    ]
+
+
+class Broken:
+    """
+    Raises in one of its four moments.
+    """
+
+    def __init__(self, moment):
+        self.moment = moment
+
+    def fail(self, moment):
+        if moment == self.moment:
+            raise RuntimeError("no")
+
+    @contextlib.contextmanager
+    def calling(self, _name):
+        self.fail("enter")
+        yield lambda _retried: self.fail("tell")
+        self.fail("leave")
+
+    def attempting(self, name, _number):
+        self.fail("make")
+        return self.calling(name)
+
+
+@pytest.mark.parametrize("moment", ["make", "enter", "tell", "leave"])
+@pytest.mark.parametrize("outcomes", [[BUSY, DONE], [BUSY, LATE]])
+def test_an_observer_that_fails_changes_nothing(moment, outcomes, caplog):
+    observer = Observer()
+    world = World(outcomes)
+    retry = world.retry(observers=[Broken(moment), observer], attempts=2)
+
+    with contextlib.suppress(MCPError):
+        assert world.run("sync", retry, tool=SAFE) is DONE
+
+    assert world.calls == [1, 2]
+    assert len(observer.seen) == 9
+    assert "go on" in caplog.text
+
+
+@pytest.mark.parametrize("observers", [[object()], [print]])
+def test_an_observer_that_is_none_is_refused(observers):
+    with pytest.raises(ValueError, match="calling and attempting"):
+        Retry(observers=observers)
+
+
+@pytest.mark.parametrize(
+    ("fault", "attempts", "text"),
+    [
+        (ToolFault("internal", "m"), 1, "m\n[internal] The same call will fail again."),
+        (
+            ToolFault("internal", "m", retryable=True),
+            3,
+            "m\n[internal] The call was tried 3 times. The same call may succeed if it is retried later.",
+        ),
+        (
+            ToolFault("quota_exceeded", "m", retry_after_seconds=1, hint="h"),
+            1,
+            "m\n[quota_exceeded] The same call may succeed if it is retried after 1 second.\nHint: h",
+        ),
+        (
+            ToolFault("invalid_arguments", "m", hint="h"),
+            1,
+            "m\n[invalid_arguments] The same call will fail again; change its arguments. Hint: h",
+        ),
+        (
+            ToolFault("tool_panicked", "\ud800", hint="h"),
+            2,
+            "\ufffd\n[tool_panicked] The call was tried 2 times. The same call will fail again. Hint: h",
+        ),
+    ],
+)
+def test_what_a_model_reads(fault, attempts, text):
+    assert model_text(fault, attempts=attempts) == text
 
 
 # Budgets.

@@ -6,10 +6,13 @@ import anyio
 import pytest
 import trio.testing
 from mcp import Client, ClientSession, MCPError
+from mcp.client.session_group import ClientSessionGroup
 from mcp.server import MCPServer, Server
 from mcp.server.mcpserver import Context
 from mcp.types import (
     CallToolResult,
+    ImageContent,
+    Implementation,
     InputRequiredResult,
     ListToolsResult,
     TextContent,
@@ -384,3 +387,116 @@ def test_each_session_has_a_budget_of_its_own():
     assert spent == 60 + 55
     assert len(session.calls) == spent + 3
     assert world.made[-4].stopped == "budget"
+
+
+def test_each_server_of_a_group_has_a_budget_of_its_own():
+    """
+    One of two servers is down for good: the other's calls are repeated all the same.
+    """
+    world = World(wait_jitter=0.0)
+    first, second = World(failures=10**6), World(failures=10**6)
+
+    async def main():
+        async with ClientSessionGroup(component_name_hook=lambda name, info: f"{info.name}.{name}") as group:
+            for name, at in (("first", first), ("second", second)):
+                client = await group._exit_stack.enter_async_context(Client(at.server()))
+                await group.connect_with_session(Implementation(name=name, version="1"), client.session)
+            wrapped = retrying(group, world.retry)
+            for _ in range(60):
+                await wrapped.call_tool("first.forecast", {"city": "Bergen"})
+            await wrapped.call_tool("second.forecast", {"city": "Bergen"})
+            await wrapped.call_tool("second.order", {})
+
+    run(main)
+
+    assert len(first.calls) == 60 + 55
+    assert second.calls == ["forecast"] * 3 + ["order"]
+
+
+# What is told.
+
+
+def test_what_happened_comes_back_as_data():
+    world = World()
+    attempts = []
+
+    async def main():
+        async with Client(world.server()) as client:
+            return await retrying(client, world.retry).call_tool(
+                "forecast", {"city": "Bergen"}, on_attempt=attempts.append
+            )
+
+    assert parse(run(main)) is None
+    assert [(made.number, made.wait, made.stopped) for made in attempts] == [
+        (1, 7.0, None),
+        (2, 7.0, None),
+        (3, None, "success"),
+    ]
+    assert attempts == world.made
+
+
+def test_each_attempt_is_a_request_of_its_own_and_says_which(mode):
+    """
+    The request's id, its progress token and the attempt's number differ; what the caller's ``_meta`` says stays.
+    """
+    world = World()
+    seen = []
+
+    async def list_tools(_context, _params):
+        return page("a")
+
+    async def call_tool(context, params):
+        meta = dict(params.meta or {})
+        seen.append(
+            (context.request_id, meta.get("progress_token"), meta.get("io.github.toolfault/attempt"), meta.get("mine"))
+        )
+        return world.turn(params.name)
+
+    async def progress(_done, _total, _message):
+        pass
+
+    async def main():
+        server = Server("numbers", on_list_tools=list_tools, on_call_tool=call_tool)
+        async with Client(server, mode=mode) as client:
+            await retrying(client, world.retry).call_tool("a", {}, progress_callback=progress, meta={"mine": "yes"})
+
+    run(main)
+
+    ids, tokens, numbers, mine = zip(*seen)
+    assert len(set(ids)) == 3
+    # In memory, the modern era hands the callback itself over, without a token.
+    assert set(tokens) == {None} if mode == "auto" else len(set(tokens) - {None}) == 3
+    assert numbers == (None, 2, 3)
+    assert mine == ("yes",) * 3
+
+
+def test_the_last_text_can_be_rewritten_for_a_model():
+    world = World(failures=9)
+
+    async def main():
+        async with Client(world.server()) as client:
+            wrapped = retrying(client, world.retry, rewrite=True)
+            return await wrapped.call_tool("forecast", {"city": "Bergen"}), await client.call_tool("order", {})
+
+    rewritten, plain = run(main)
+
+    assert [block.text for block in rewritten.content] == [
+        "The limit is reached\n[quota_exceeded] The call was tried 3 times. The same call may succeed if it is retried after 7 seconds."
+    ]
+    assert rewritten.structured_content == plain.structured_content
+    assert parse(rewritten).envelope == parse(plain).envelope
+
+
+def test_a_rewritten_result_keeps_what_is_no_text():
+    picture = ImageContent(type="image", data="", mime_type="image/png")
+    failed = busy().model_copy(update={"content": [TextContent(type="text", text="a"), picture]})
+    session = Session([failed, failed, DONE], [page("a")])
+
+    async def main():
+        wrapped = retrying(session, World().retry, rewrite=True)
+        return await wrapped.call_tool("a", idempotent=False), await wrapped.call_tool("a", idempotent=True)
+
+    first, second = run(main)
+
+    assert [type(block) for block in first.content] == [TextContent, ImageContent]
+    assert second is DONE

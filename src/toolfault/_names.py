@@ -15,6 +15,9 @@ META_KEY: Final = "io.github.toolfault/error"
 #: The version of what stands under `META_KEY`.
 META_VERSION: Final = 1
 
+#: Where a repeated request says in its ``_meta`` which attempt it is, counted from 1.
+ATTEMPT_KEY: Final = "io.github.toolfault/attempt"
+
 
 def qualified_name(cls: type) -> str:
     """

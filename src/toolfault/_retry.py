@@ -14,7 +14,7 @@ import logging
 import math
 import random as _random
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -309,7 +309,7 @@ class Course:
         self.attempts: tuple[Attempt, ...] = ()
 
     @contextlib.contextmanager
-    def observed(self) -> Iterator[Callable[[Retried[Any]], None]]:
+    def observed(self) -> Generator[Callable[[Retried[Any]], None]]:
         """
         Let the observers stand around all attempts.
         """
@@ -317,7 +317,7 @@ class Course:
             yield tell
 
     @contextlib.contextmanager
-    def observed_attempt(self) -> Iterator[Callable[[ToolFault | None], None]]:
+    def observed_attempt(self) -> Generator[Callable[[ToolFault | None], None]]:
         """
         Let the observers stand around one attempt.
         """
@@ -423,7 +423,7 @@ def _quietly(hook: Callable[[Any], object], what: object) -> None:
 @contextlib.contextmanager
 def _around(
     openers: Sequence[Callable[[], AbstractContextManager[Callable[[Any], object]]]],
-) -> Iterator[Callable[[Any], None]]:
+) -> Generator[Callable[[Any], None]]:
     """
     Enter what observers open; nothing that they raise or suppress changes a call.
     """

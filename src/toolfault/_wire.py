@@ -275,7 +275,10 @@ def member(obj: Any, *names: str) -> Any:
     # Most are plain dicts, and those can't do anything odd.
     if _is_dict(obj):
         return _first(obj, names)
-    for name in names:
+    # FastMCP warns of the other major's spelling, which its shim gives the SDK's models beside their own fields.
+    fields: Any = getattr(type(obj), "__pydantic_fields__", ())
+    own = [name for name in names if name in fields] if isinstance(fields, dict) else []
+    for name in own or names:
         try:
             value: Any = obj.get(name) if is_mapping(obj) else getattr(obj, name, None)
         except Exception:  # noqa: BLE001, S112 -- a property of a stranger's object may raise anything

@@ -12,7 +12,7 @@ from typing import Final
 
 from toolfault._case import Call, Phase
 from toolfault._guard import Guard, GuardOptions, being_cancelled
-from toolfault._names import META_KEY, META_VERSION
+from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
 from toolfault._quick import Check, quick
 from toolfault._retry import Course
 from toolfault._schema import widen_schema
@@ -22,6 +22,7 @@ from toolfault._wire import json_safe, last_resort, model_text, to_result
 
 
 __all__ = [
+    "ATTEMPT_KEY",
     "META_KEY",
     "META_VERSION",
     "OPTIONS",

@@ -5,10 +5,11 @@ The low-level `Server` of mcp 1.x: whatever is registered, however, and when.
 import anyio
 import pytest
 from mcp import types
+from mcp.client.session_group import ClientSessionGroup
 from mcp.server.lowlevel import Server
 from mcp.shared.memory import create_connected_server_and_client_session as connected
 
-from toolfault import Guard, parse
+from toolfault import Guard, Retry, ToolFault, parse
 from toolfault.integrations.mcp import guarded, install, retrying
 from toolfault.testing import assert_fault
 
@@ -232,8 +233,6 @@ def test_a_session_that_tries_again():
         return [types.TextContent(type="text", text="sunny")]
 
     async def steps(session):
-        from toolfault import Retry
-
         result = await retrying(session, Retry(wait_initial=0.001, wait_jitter=0)).call_tool(
             "forecast", {"city": "Oslo"}
         )
@@ -241,3 +240,44 @@ def test_a_session_that_tries_again():
 
     in_session(server, steps)
     assert tries == ["forecast", "forecast"]
+
+
+def test_a_group_of_sessions_tries_again():
+    """
+    A new request each time, which says the attempt; the last failure's text tells a model everything.
+    """
+    server = install(Server("low"))
+    seen = []
+
+    @server.list_tools()
+    async def tools():
+        return [tool("forecast", annotations=types.ToolAnnotations(readOnlyHint=True))]
+
+    @server.call_tool()
+    async def call(name, arguments):
+        meta = server.request_context.meta
+        seen.append((server.request_context.request_id, getattr(meta, "io.github.toolfault/attempt", None)))
+        raise ToolFault("quota_exceeded", "The limit is reached", retry_after_seconds=7)
+
+    async def steps(session):
+        waits = []
+        attempts = []
+
+        async def sleep(seconds):
+            waits.append(seconds)
+
+        group = ClientSessionGroup(component_name_hook=lambda name, info: f"{info.name}.{name}")
+        await group.connect_with_session(types.Implementation(name="low", version="1"), session)
+        retry = Retry(sleep=sleep, random=lambda: 0.0)
+        wrapped = retrying(group, retry, rewrite=True)
+
+        result = await wrapped.call_tool("low.forecast", {"city": "Oslo"}, on_attempt=attempts.append)
+
+        assert waits == [7.0, 7.0]
+        assert [made.stopped for made in attempts] == [None, None, "attempts"]
+        assert result.content[0].text.startswith("The limit is reached\n[quota_exceeded] The call was tried 3 times.")
+        assert_fault(result, code="quota_exceeded")
+
+    in_session(server, steps)
+    assert len({request for request, _ in seen}) == 3
+    assert [attempt for _, attempt in seen] == [None, 2, 3]

@@ -4,19 +4,29 @@ Client sessions that try again.
 Rule 1: only ``call_tool`` differs; everything else is the session's own.
 Rule 2: wrapping a session says that its server's hints are trusted. ``Retry(trust_hints=False)`` takes it back.
 Rule 3: what waits for a person is no failure, and its continuation is never sent twice.
+Rule 4: each attempt is a request of its own, and from the second on says which it is.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import logging
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
+from weakref import WeakKeyDictionary
 
 import anyio
 from mcp import ClientSession
-from mcp.types import CallToolResult, PaginatedRequestParams
+from mcp.client.session_group import ClientSessionGroup
+from mcp.types import PaginatedRequestParams, TextContent
 
-from toolfault import Retry, parse
+from toolfault import Retry, ToolFault, parse
+from toolfault.hooks import AttemptHook
+from toolfault.hosting import ATTEMPT_KEY, model_text
 
 
 _log = logging.getLogger("toolfault")
@@ -30,54 +40,88 @@ _MAX_PAGES: Final = 100
 
 if TYPE_CHECKING:
     from mcp import Client  # mcp 1.x has none
+    from mcp.types import CallToolResult
 
-    # What type checkers see of a wrapped session: itself, and one keyword more.
+    # What type checkers see of a wrapped session: itself, and two keywords more.
     class RetryingClient(Client):
         """
-        A client whose ``call_tool`` takes ``idempotent``.
+        A client whose ``call_tool`` takes ``idempotent`` and ``on_attempt``.
         """
 
         async def call_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] -- takes more
-            self, name: str, arguments: dict[str, Any] | None = None, *, idempotent: bool | None = None, **options: Any
+            self,
+            name: str,
+            arguments: dict[str, Any] | None = None,
+            *,
+            idempotent: bool | None = None,
+            on_attempt: AttemptHook | None = None,
+            **options: Any,
         ) -> CallToolResult: ...
 
     class RetryingClientSession(ClientSession):
         """
-        A session whose ``call_tool`` takes ``idempotent``.
+        A session whose ``call_tool`` takes ``idempotent`` and ``on_attempt``.
         """
 
         async def call_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] -- takes more
-            self, name: str, arguments: dict[str, Any] | None = None, *, idempotent: bool | None = None, **options: Any
+            self,
+            name: str,
+            arguments: dict[str, Any] | None = None,
+            *,
+            idempotent: bool | None = None,
+            on_attempt: AttemptHook | None = None,
+            **options: Any,
         ) -> Any: ...
 
 
 @overload
-def retrying(session: Client, retry: Retry | None = None) -> RetryingClient: ...
+def retrying(session: Client, retry: Retry | None = None, *, rewrite: bool = False) -> RetryingClient: ...
 
 
 @overload
-def retrying(session: ClientSession, retry: Retry | None = None) -> RetryingClientSession: ...
+def retrying(session: ClientSession, retry: Retry | None = None, *, rewrite: bool = False) -> RetryingClientSession: ...
 
 
 @overload
-def retrying(session: S, retry: Retry | None = None) -> S: ...
+def retrying(session: S, retry: Retry | None = None, *, rewrite: bool = False) -> S: ...
 
 
-def retrying(session: Any, retry: Retry | None = None) -> Any:
+def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False) -> Any:
     """
     Return a session whose ``call_tool`` tries again where that is safe; everything else passes through.
 
     Repeated is what the server says did not happen, and what it says is read-only or idempotent. ``call_tool`` takes
-    one keyword more: ``idempotent=True`` allows repeating this call, ``idempotent=False`` forbids it. The tools are
-    listed once, when a failure makes it matter. Each session gets a budget of its own, unless *retry* has one.
+    two keywords more: ``idempotent=True`` allows repeating this call, ``idempotent=False`` forbids it; ``on_attempt``,
+    a function such as a list's ``append``, is called with an `hooks.Attempt` after each attempt. The tools are listed
+    once, when a failure makes it matter. Each server gets a budget of its own, unless *retry* has one.
 
     ``read_timeout_seconds`` bounds one attempt, `Retry.timeout` all of them.
 
     Args:
-        session: An ``mcp.Client``, an ``mcp.ClientSession``, or what has their ``call_tool`` and ``list_tools``.
+        session: An ``mcp.Client``, an ``mcp.ClientSession``, a ``ClientSessionGroup``, a client of FastMCP, or what
+            has their ``call_tool`` and ``list_tools``.
         retry: The rules. None: those of ``Retry()``.
+        rewrite: Whether the text of a last failure becomes `hosting.model_text`, which also tells its code, whether
+            to retry and the hint; for frameworks that hand a model nothing but the text.
     """
-    return _RetryingSession(session, (retry or Retry()).for_server())
+    retry = (retry or Retry()).for_server() if not isinstance(session, ClientSessionGroup) else retry or Retry()
+    if hasattr(session, "call_tool_mcp") and isinstance(getattr(cast("Any", type(session)), "session", None), property):
+        return _by_session(session, retry, rewrite=rewrite)
+    return _RetryingSession(session, retry, rewrite=rewrite)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """
+    What the caller says of one call.
+    """
+
+    idempotent: bool | None = None
+    on_attempt: AttemptHook | None = None
+
+
+#: What the caller of FastMCP's client said; its session, which makes the attempts, is asked deep inside.
+_said: Final[ContextVar[_Said | None]] = ContextVar("toolfault_said", default=None)
 
 
 class _RetryingSession:
@@ -85,11 +129,13 @@ class _RetryingSession:
     A session behind a `Retry`.
     """
 
-    def __init__(self, session: Any, retry: Retry) -> None:
+    def __init__(self, session: Any, retry: Retry, *, rewrite: bool) -> None:
         self._session = session
         self._retry = retry
+        self._rewrite = rewrite
         self._tools: dict[str, Any] | None = None
         self._listing = anyio.Lock()
+        self._servers: WeakKeyDictionary[Any, Retry] = WeakKeyDictionary()
 
     async def call_tool(
         self,
@@ -97,6 +143,7 @@ class _RetryingSession:
         arguments: dict[str, Any] | None = None,
         *args: Any,
         idempotent: bool | None = None,
+        on_attempt: AttemptHook | None = None,
         **options: Any,
     ) -> Any:
         """
@@ -105,21 +152,43 @@ class _RetryingSession:
         if options.get("input_responses") is not None or options.get("request_state") is not None:
             # What the person said may be spent; only the whole call could start anew.
             return await self._session.call_tool(name, arguments, *args, **options)
+        said = _said.get() or _Said()
 
-        def attempt(_number: int) -> Any:
-            return self._session.call_tool(name, arguments, *args, **options)
+        def attempt(number: int) -> Any:
+            numbered = self._numbered(options, number)
+            return self._session.call_tool(name, arguments, *args, **numbered)
 
-        return await self._retry.call(
+        retried = await self._rules(name, on_attempt or said.on_attempt).run(
             attempt,
+            name=name,
             tool=functools.partial(self._tool, name),
-            idempotent=idempotent,
+            idempotent=said.idempotent if idempotent is None else idempotent,
             read=functools.partial(parse, tool=name, arguments=arguments),
         )
+        if self._rewrite and retried.error is None and retried.fault is not None:
+            return _rewritten(retried.unwrap(), retried.fault, len(retried.attempts))
+        return retried.unwrap()
+
+    def _numbered(self, options: dict[str, Any], number: int) -> dict[str, Any]:
+        # Only the SDK's own sessions are known to take ``meta``.
+        if number == 1 or not isinstance(self._session, _TAKES_META):
+            return options
+        return {**options, "meta": {**(options.get("meta") or {}), ATTEMPT_KEY: number}}
+
+    def _rules(self, name: str, on_attempt: AttemptHook | None) -> Retry:
+        retry = self._retry
+        if retry.budget is None:
+            # A group of sessions: each server pays for its own failures.
+            owner = getattr(self._session, "_tool_to_session", {}).get(name, self._session)
+            retry = self._servers.setdefault(owner, retry.for_server())
+        return retry if on_attempt is None else replace(retry, on_attempt=(*retry.on_attempt, on_attempt))
 
     async def _tool(self, name: str) -> Any:
         """
         Return what the server says of a tool; None if that can't be found out.
         """
+        if isinstance(self._session, ClientSessionGroup):
+            return self._session.tools.get(name)
         async with self._listing:
             if self._tools is None:
                 self._tools = await self._listed()
@@ -134,11 +203,11 @@ class _RetryingSession:
                     page = await self._page(cursor)
                     tools |= {tool.name: tool for tool in page.tools}
                     # An empty cursor would begin again.
-                    cursor = getattr(page, "next_cursor", None) or getattr(page, "nextCursor", None)
+                    cursor = page.next_cursor if hasattr(page, "next_cursor") else getattr(page, "nextCursor", None)
                     if not cursor:
                         break
-        except Exception:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
-            _log.warning("the tools could not be listed; nothing is retried by their hints")
+        except Exception as exc:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
+            _log.warning("the tools could not be listed (%s); nothing is retried by their hints", type(exc).__name__)
             return None
         return tools
 
@@ -174,3 +243,64 @@ class _RetryingSession:
         Show what is wrapped.
         """
         return f"<retrying {self._session!r}>"
+
+
+def _sdk_sessions() -> tuple[type, ...]:
+    import mcp  # noqa: PLC0415 -- `Client` is asked for by name: mcp 1.x has none
+
+    client: type | None = getattr(mcp, "Client", None)
+    return (ClientSession, ClientSessionGroup) if client is None else (ClientSession, ClientSessionGroup, client)
+
+
+_TAKES_META: Final = _sdk_sessions()
+
+
+def _rewritten(result: Any, fault: ToolFault, attempts: int) -> Any:
+    """
+    Return a failed result whose texts are one, for a model; blocks of other kinds stay.
+    """
+    text = TextContent(type="text", text=model_text(fault, attempts=attempts))
+    others = [block for block in result.content if getattr(block, "type", None) != "text"]
+    return result.model_copy(update={"content": [text, *others]})
+
+
+# ---- a client that asks its own property ``session`` for everything: FastMCP's
+
+
+def _by_session(client: Any, retry: Retry, *, rewrite: bool) -> Any:
+    """
+    Return a copy of a client that shares its connection, and whose session tries again.
+
+    A subclass, so that the copies which frameworks make of clients try again as well.
+    """
+    wrapped = copy.copy(client)
+    wrapped.__class__ = _over_session(cast("Hashable", type(client)))
+    wrapped._toolfault = functools.partial(_RetryingSession, retry=retry, rewrite=rewrite)  # noqa: SLF001 -- our own mark
+    return wrapped
+
+
+@functools.cache
+def _over_session(base: Any) -> type:
+    def session(self: Any) -> Any:
+        raw = base.session.fget(self)
+        known = self.__dict__.get("_toolfault_session")
+        if known is None or known._session is not raw:  # noqa: SLF001 -- our own wrapper
+            known = self._toolfault_session = self._toolfault(raw)
+        return known
+
+    async def call_tool(
+        self: Any, *args: Any, idempotent: bool | None = None, on_attempt: AttemptHook | None = None, **options: Any
+    ) -> Any:
+        with _saying(_Said(idempotent, on_attempt)):
+            return await base.call_tool(self, *args, **options)
+
+    return type(base.__name__, (base,), {"session": property(session), "call_tool": call_tool})
+
+
+@contextmanager
+def _saying(said: _Said) -> Generator[None]:
+    token = _said.set(said)
+    try:
+        yield
+    finally:
+        _said.reset(token)
