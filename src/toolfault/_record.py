@@ -1,0 +1,229 @@
+"""
+The original that a bridge carries: where a failure came from, beside what a foreign vocabulary can say of it.
+
+Rule 1: in every carrier a record is one text that holds JSON, so that no carrier renormalises it.
+Rule 2: a record from a peer is a claim. `read_record` refuses what is none; whether it fits, the bridge decides.
+Rule 3: what does not fit into `MAX_RECORD` leaves without the original body, then without the failure's own form.
+Rule 4: across a hop that is not trusted a handle travels instead, and the record stays in a store.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, Final, Literal, Protocol, TypeGuard, get_args
+
+from toolfault._json import is_mapping
+
+
+#: Where a record stands in the A2C ``details`` or result ``meta``, and in the metadata of an A2A ErrorInfo, whose keys
+#: have no dots or slashes. In an MCP result it stands with our facts, in ``_meta``.
+RECORD_KEY: Final = "toolfault_record"
+
+#: The fact under which a fault carries the record of a foreign original.
+RECORD_FACT: Final = "record"
+
+#: The size of a record, in bytes of UTF-8. An envelope whose texts all have their largest size fits.
+MAX_RECORD: Final = 16384
+
+#: The version of the format.
+_VERSION: Final = 1
+
+#: The largest number that is taken for a code.
+_MAX_CODE: Final = 2**53
+
+#: The size of a code, profile, version or handle that is a text, in characters.
+_MAX_NAME: Final = 128
+
+System = Literal["mcp", "a2c", "a2a"]
+"""
+The systems whose vocabularies are bridged.
+"""
+
+_SYSTEMS: Final = frozenset(get_args(System))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """
+    What is kept of a failure for the way back.
+
+    Attributes:
+        system:
+            The system that it came from.
+
+        code:
+            The code as it was received there, before anything unknown was folded.
+
+        profile:
+            The profile of that system, where it has several.
+
+        version:
+            The version of that system's protocol, where it is known.
+
+        body:
+            The original body, if the failure's own form does not say all of it. None: it does, or it did not fit.
+
+        fault:
+            The failure in our own form, as it stands in an MCP result's ``_meta``: facts, and the envelope as
+            ``error``.
+
+        handle:
+            What a store knows the whole record by. Empty: this is all there is.
+    """
+
+    system: System
+    code: str | int
+    profile: str = ""
+    version: str = ""
+    body: Mapping[str, Any] | None = None
+    fault: Mapping[str, Any] | None = None
+    handle: str = ""
+
+    def to_text(self, limit: int = MAX_RECORD) -> str | None:
+        """
+        Return the record as it travels: as much of it as fits.
+
+        Args:
+            limit: The size in bytes of UTF-8.
+
+        Returns:
+            JSON on one line. None: not even the code fits, or it can't be written.
+        """
+        for record in (self, replace(self, body=None), replace(self, body=None, fault=None)):
+            text = _written(record)
+            if text is not None and _size(text) <= limit:
+                return text
+        return None
+
+
+def read_record(text: object) -> Record | None:
+    """
+    Return the record that a text from a peer is. None: it is none, or larger than `MAX_RECORD`. Never raises.
+    """
+    if not isinstance(text, str) or not 0 < _size(text[: MAX_RECORD + 1]) <= MAX_RECORD:
+        return None
+    try:
+        said: Any = json.loads(text, parse_constant=_refuse)
+        # Escapes may spell what no UTF-8 can hold.
+        json.dumps(said, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    if not is_mapping(said) or said.get("v") != _VERSION:
+        return None
+    system: Any = said.get("system")
+    code: Any = said.get("code")
+    names = [said.get(name, "") for name in ("profile", "version", "handle")]
+    objects = [said.get(name) for name in ("body", "fault")]
+    if not (
+        _is_system(system)
+        and (_is_name(code) if system == "mcp" else type(code) is int and abs(code) < _MAX_CODE)
+        and all(map(_is_name, names))
+        and all(value is None or is_mapping(value) for value in objects)
+    ):
+        return None
+    profile, version, handle = names
+    body, fault = objects
+    return Record(system=system, code=code, profile=profile, version=version, body=body, fault=fault, handle=handle)
+
+
+def _written(record: Record) -> str | None:
+    members = {
+        "v": _VERSION,
+        "system": record.system,
+        "profile": record.profile,
+        "version": record.version,
+        "code": record.code,
+        "handle": record.handle,
+        "body": record.body,
+        "fault": record.fault,
+    }
+    said = {name: value for name, value in members.items() if value not in ("", None)}
+    try:
+        text = json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return text if _size(text) else None
+
+
+def _size(text: str) -> int:
+    # 0: no UTF-8 can hold it.
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return 0
+
+
+def _is_system(value: object) -> TypeGuard[System]:
+    return isinstance(value, str) and value in _SYSTEMS
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_NAME
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+# ---- where records stay
+
+
+class RecordStore(Protocol):
+    """
+    Where a bridge keeps records, while only their handles cross a hop that is not trusted.
+    """
+
+    def put(self, text: str, /) -> str:
+        """
+        Keep the text of a record, and return its handle: at most 128 characters, not to be guessed.
+        """
+        ...
+
+    def get(self, handle: str, /) -> str | None:
+        """
+        Return the text that has this handle. None: there is none, or no longer.
+        """
+        ...
+
+
+class MemoryStore:
+    """
+    A store in this process's memory; when it is full, the oldest records go.
+
+    Args:
+        limit: How many records are kept, each at most `MAX_RECORD` bytes.
+
+    Raises:
+        ValueError: The limit is below 1.
+    """
+
+    def __init__(self, limit: int = 1024) -> None:
+        """
+        Make an empty store.
+        """
+        if limit < 1:
+            raise ValueError(f"limit is how many records are kept, at least 1, not {limit!r}")
+        self._limit = limit
+        self._records: dict[str, str] = {}
+        self._lock = Lock()
+
+    def put(self, text: str, /) -> str:
+        """
+        Keep the text of a record under a new random handle.
+        """
+        handle = secrets.token_urlsafe(16)
+        with self._lock:
+            self._records[handle] = text
+            while len(self._records) > self._limit:
+                del self._records[next(iter(self._records))]
+        return handle
+
+    def get(self, handle: str, /) -> str | None:
+        """
+        Return the text that has this handle.
+        """
+        return self._records.get(handle)

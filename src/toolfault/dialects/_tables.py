@@ -1,0 +1,208 @@
+"""
+Which code of one vocabulary stands for which of another (contracts 4.2 to 4.4).
+
+Rule 1: where two vocabularies have a table of their own, it is used; else the way leads by the contract's ten codes.
+Rule 2: a code that a table does not know has the table's fallback as its image.
+Rule 3: no table leads to a number that may not be sent where it arrives: 4008 belongs to the handshake of A2C-SMCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_code
+from toolfault._json import is_mapping
+
+
+Vocabulary = Literal["mcp", "a2c", "a2a", "protocol-droid"]
+"""
+The codes of one system. ``a2a`` is the official table, ``protocol-droid`` what that crate sends under the same name.
+"""
+
+Code = str | int
+"""
+A code as it stands on the wire: a word of MCP's contract, or a number of one of the others.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """
+    The images of one vocabulary's codes in another.
+
+    Attributes:
+        rows:
+            A code, and its image.
+
+        other:
+            The image of all other codes.
+
+        by_reason:
+            For codes that mean too much: the image by the reason in their details.
+
+        other_reason:
+            The image for a reason that is not known.
+    """
+
+    rows: Mapping[Code, Code]
+    other: Code
+    by_reason: Mapping[Code, Mapping[str, Code]] = field(default_factory=dict[Code, Mapping[str, Code]])
+    other_reason: Code = McpErrorCode.INTERNAL.value
+
+    def image(self, code: Code, reason: str | None) -> Code:
+        """
+        Return the image of a code.
+        """
+        if reason is not None and (reasons := self.by_reason.get(code)) is not None:
+            return reasons.get(reason, self.other_reason)
+        return self.rows.get(code, self.other)
+
+
+def _inverted(groups: dict[Code, tuple[Code, ...]]) -> dict[Code, Code]:
+    return {code: image for image, codes in groups.items() for code in codes}
+
+
+_NOT_FOUND: Final = McpErrorCode.TOOL_NOT_FOUND.value
+_TIMEOUT: Final = McpErrorCode.TOOL_TIMEOUT.value
+_ARGUMENTS: Final = McpErrorCode.INVALID_ARGUMENTS.value
+_DENIED: Final = McpErrorCode.PERMISSION_DENIED.value
+_QUOTA: Final = McpErrorCode.QUOTA_EXCEEDED.value
+_UNREACHABLE: Final = McpErrorCode.MCP_SERVER_UNREACHABLE.value
+_INTERNAL: Final = McpErrorCode.INTERNAL.value
+_UNKNOWN: Final = McpErrorCode.UNKNOWN.value
+
+#: The two vocabularies of A2A agree on what JSON-RPC itself assigns.
+_A2A_TO_MCP: Final[dict[Code, tuple[Code, ...]]] = {
+    _INTERNAL: (-32700, -32600, -32603),
+    _NOT_FOUND: (-32601,),
+    _ARGUMENTS: (-32602,),
+}
+_A2A_TO_A2C: Final[dict[Code, tuple[Code, ...]]] = {400: (-32700, -32600, -32602), 404: (-32601,), 500: (-32603,)}
+
+#: Why a file or a blob was refused: 4017, 4018, 4019.
+_REFUSED: Final[Mapping[str, Code]] = {
+    **dict.fromkeys(("traversal", "not_found", "too_large", "invalid_handle", "gone", "range"), _ARGUMENTS),
+    **dict.fromkeys(("invalid_upload", "invalid_declaration", "integrity"), _ARGUMENTS),
+    "forbidden": _DENIED,
+    "busy": _QUOTA,
+    "io_error": _INTERNAL,
+}
+
+_TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
+    ("mcp", "a2a"): Table({_NOT_FOUND: -32004, _ARGUMENTS: -32602}, other=-32603),
+    # It answers -32601 for what is known and not supported. Its two codes for authentication speak of credentials,
+    # not of what a known caller may do.
+    ("mcp", "protocol-droid"): Table({_NOT_FOUND: -32601, _ARGUMENTS: -32602}, other=-32603),
+    ("mcp", "a2c"): Table(
+        {_NOT_FOUND: 4001, _TIMEOUT: 4004, _ARGUMENTS: 400, _DENIED: 4007, _INTERNAL: 500, _UNKNOWN: 500},
+        other=4003,
+    ),
+    ("a2a", "mcp"): Table(
+        {
+            **_inverted(_A2A_TO_MCP),
+            -32001: _ARGUMENTS,
+            -32002: _ARGUMENTS,
+            -32003: _NOT_FOUND,
+            -32004: _NOT_FOUND,
+            -32005: _ARGUMENTS,
+            -32006: _UNREACHABLE,
+            -32007: _NOT_FOUND,
+            -32008: _ARGUMENTS,
+            -32009: _INTERNAL,
+        },
+        other=_UNKNOWN,
+    ),
+    ("a2a", "a2c"): Table(
+        {
+            **_inverted(_A2A_TO_A2C),
+            -32001: 404,
+            -32002: 400,
+            -32003: 4015,
+            -32004: 4015,
+            -32005: 400,
+            -32006: 4003,
+            -32007: 4015,
+            -32008: 4015,
+            -32009: 4003,
+        },
+        other=500,
+    ),
+    ("protocol-droid", "mcp"): Table(
+        {**_inverted(_A2A_TO_MCP), -32000: _ARGUMENTS, -32001: _DENIED, -32002: _DENIED}, other=_UNKNOWN
+    ),
+    ("protocol-droid", "a2c"): Table({**_inverted(_A2A_TO_A2C), -32000: 400, -32001: 4006, -32002: 4007}, other=500),
+    ("a2c", "mcp"): Table(
+        _inverted(
+            {
+                _ARGUMENTS: (400, 4016, 4017, 4018, 4019, 4101, 4102, 4103, 4105, 4106),
+                _DENIED: (401, 403, 4005, 4006, 4007, 4104),
+                _NOT_FOUND: (404, 4001, 4002, 4014, 4015),
+                _TIMEOUT: (408, 4004),
+                _INTERNAL: (500, 4003, 4008),
+            }
+        ),
+        other=_UNKNOWN,
+        by_reason=dict.fromkeys((4017, 4018, 4019), _REFUSED),
+    ),
+    ("a2c", "a2a"): Table(
+        _inverted(
+            {-32602: (400, 404, 4016, 4017, 4018, 4019), -32004: (4001, 4002, 4005, 4014, 4015), -32009: (4008,)}
+        ),
+        other=-32603,
+    ),
+}
+
+#: Codes that mean something else than the defaults of their image say (contracts 4.3).
+_OVERRIDES: Final[Mapping[tuple[Vocabulary, Code], tuple[McpErrorCategory, bool]]] = {
+    # The agent was reached; what it answered makes no sense, and will make none the next time.
+    ("a2a", -32006): (McpErrorCategory.PERMANENT, False),
+}
+
+#: Codes that an acknowledgement of A2C-SMCP never holds, since its readers would take it for a success.
+TOOL_RESULT_ONLY: Final = frozenset({4001, 4002, 4003, 4004, 4005})
+
+
+def translated(code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None) -> Code:
+    """
+    Return the code of another vocabulary that stands for a code.
+
+    Args:
+        code: A code of *source*, assigned or not.
+        source: Whose code it is.
+        target: In whose words it is wanted.
+        reason: ``details.reason`` of a payload of A2C-SMCP. None: it has none.
+    """
+    if source == target:
+        return fold_code(str(code)).value if source == "mcp" else code
+    if source == "mcp":
+        code = fold_code(str(code)).value
+    if (table := _TABLES.get((source, target))) is not None:
+        return table.image(code, reason)
+    return translated(translated(code, source, "mcp", reason), "mcp", target)
+
+
+def comes_back(code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None) -> bool:
+    """
+    Tell whether the table alone leads back to a code. False: without a record it is lost.
+    """
+    return translated(translated(code, source, target, reason), target, source) == code
+
+
+def meaning(code: Code, source: Vocabulary, reason: str | None = None) -> tuple[McpErrorCode, McpErrorCategory, bool]:
+    """
+    Return what a code means in the contract's words: code, category, retryable.
+    """
+    known = fold_code(str(translated(code, source, "mcp", reason)))
+    category, retryable = _OVERRIDES.get((source, code), DEFAULTS[known])
+    return known, category, retryable
+
+
+def reason_in(body: Any) -> str | None:
+    """
+    Return ``details.reason`` of a payload of A2C-SMCP. None: it has none.
+    """
+    details = body.get("details") if is_mapping(body) else None
+    reason = details.get("reason") if is_mapping(details) else None
+    return reason if isinstance(reason, str) else None
