@@ -23,6 +23,7 @@ from toolfault import (
     raise_for_error,
     suspect,
 )
+from toolfault.hooks import Attempt, Retried
 from toolfault.hosting import Call
 from toolfault.integrations.mcp import advertise, declared, guarded, install, retrying
 from toolfault.testing import assert_fault
@@ -104,7 +105,12 @@ async def client_side(client: Client, session: ClientSession) -> None:
     wrapped: Client = retrying(client)
     as_session: ClientSession = retrying(session, Retry(attempts=2))
     assert_type(await retrying(client).call_tool("t", {}, idempotent=True), CallToolResult)
-    await retrying(session).call_tool("t", idempotent=False)
+    await retrying(session, rewrite=True).call_tool("t", idempotent=False)
+    attempts: list[Attempt] = []
+    await retrying(client).call_tool("t", on_attempt=attempts.append)
+    assert_type(await Retry().run(lambda _: client.call_tool("t")), Retried[CallToolResult])
+    assert_type(Retry().call_sync(lambda number: number), int)
+    assert_type(Retry().course().after(parse({}), None), float | None)
     await wrapped.list_tools()
     await as_session.list_tools()
     assert_type(await declared(server), str)
