@@ -631,4 +631,5 @@ def test_without_the_api_the_error_names_the_cure(monkeypatch):
 
 
 if __name__ == "__main__":
+    trace.set_tracer_provider(TracerProvider())
     make().run("stdio")

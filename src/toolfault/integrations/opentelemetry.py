@@ -195,19 +195,19 @@ class Telemetry:
         try:
             result = await call_next(ctx)
         except Exception as exc:
-            self._serve(ctx, begun, _why_raised(exc))
+            self._end(ctx, begun, _why_raised(exc))
             raise
         finally:
             _serving.reset(token)
-        failed = _is_error(result)
-        if not failed:
-            self._tools.learn(_name_in(ctx))
-        self._serve(ctx, begun, _why_failed(served.fault) if failed else {})
+        self._end(ctx, begun, _why_failed(served.fault) if _is_error(result) else None)
         return result
 
-    def _serve(self, ctx: Any, begun: float, error: Attributes) -> None:
-        called = {**_CALL, _TOOL: self._tools.label(_name_in(ctx)), "mcp.protocol.version": ctx.protocol_version}
-        self._served.record(self._clock() - begun, {**called, **error})
+    def _end(self, ctx: Any, begun: float, error: Attributes | None) -> None:
+        took, name = self._clock() - begun, _name_in(ctx)
+        if error is None:
+            self._tools.learn(name)
+        called = {**_CALL, _TOOL: self._tools.label(name), "mcp.protocol.version": ctx.protocol_version}
+        self._served.record(took, {**called, **error} if error else called)
 
     # The client half
 
