@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfault import McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault
-from toolfault._record import MAX_RECORD, RECORD_FACT, MemoryStore, Record, read_record
+from toolfault._record import MAX_RECORD, RECORD_FACT, Record, read_record
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
+from toolfault.dialects import MemoryStore
 from toolfault.dialects._bridge import fits, inbound, original, outbound
 from toolfault.dialects._tables import _TABLES, comes_back, meaning, reason_in, translated
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from toolfault import Guidance, McpErrorCategory, McpErrorCode, ToolFault, parse
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
 from toolfault._received import full_envelope
-from toolfault._record import MemoryStore
 from toolfault._wire import to_result
-from toolfault.dialects import a2a, a2c_smcp, tool_failure
+from toolfault.dialects import MemoryStore, a2a, a2c_smcp, tool_failure
 
 
 #: How a failure travels one hop in each dialect, to arrive as JSON.

@@ -1,3 +1,11 @@
 """
-Foreign error vocabularies, one room each; `_tables` and `_bridge` are what they share.
+Foreign error vocabularies, one room each, and the store for what a bridge does not send across an untrusted hop.
+
+Each has ``encode`` and ``decode``; a hop from one to another is a decode and an encode. Both take ``store=``: then
+what the other vocabulary can't say stays in the store, and only a handle travels.
 """
+
+from toolfault._record import MemoryStore, RecordStore
+
+
+__all__ = ["MemoryStore", "RecordStore"]
