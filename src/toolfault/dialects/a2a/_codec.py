@@ -1,0 +1,341 @@
+"""
+From a fault to an A2A error and back, in each binding and profile.
+
+Rule 1: the number comes from the bridge's tables; what they lose travels as a record in the first ErrorInfo.
+Rule 2: an error that came from A2A goes back as it came, unless the fault says something else by now.
+Rule 3: over HTTP and gRPC the status tells what no number does: whose credentials, which limit, whose outage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Literal, TypeAlias
+
+from toolfault._codes import McpErrorCode
+from toolfault._delays import delay_from
+from toolfault._json import is_array, is_mapping
+from toolfault._received import shown
+from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
+from toolfault._text import CAUSE_BYTES
+from toolfault._wire import as_mapping
+from toolfault.dialects._bridge import DROID, Outbound, fits, inbound, outbound
+from toolfault.dialects.a2a._official import (
+    A2AError,
+    FieldViolation,
+    is_a2a,
+    is_typed,
+)
+from toolfault.dialects.a2a._table import CURRENT, Version, canonical, error_type
+from toolfault.dialects.a2a.protocol_droid import A2aError, Variant, variant_of
+from toolfault.errors import ToolFault
+
+
+Binding: TypeAlias = Literal["jsonrpc", "http", "grpc"]
+"""
+How an error travels.
+"""
+
+Profile: TypeAlias = Literal["official", "protocol-droid"]
+"""
+Whose table the numbers are of. They use the same ones for different errors.
+"""
+
+#: -32603 alone would hide these; the specification names the first two, and 503 for what passes.
+_STATUS: Final = {
+    McpErrorCode.PERMISSION_DENIED: 403,
+    McpErrorCode.QUOTA_EXCEEDED: 503,
+    McpErrorCode.MCP_SERVER_UNREACHABLE: 503,
+}
+
+#: What a status says that no number of the table does.
+_TOLD: Final = {
+    "UNAUTHENTICATED": McpErrorCode.PERMISSION_DENIED,
+    "PERMISSION_DENIED": McpErrorCode.PERMISSION_DENIED,
+    "RESOURCE_EXHAUSTED": McpErrorCode.QUOTA_EXCEEDED,
+    "DEADLINE_EXCEEDED": McpErrorCode.TOOL_TIMEOUT,
+    "UNAVAILABLE": McpErrorCode.MCP_SERVER_UNREACHABLE,
+}
+
+#: "Internal error", and what stands for all that has no number of its own.
+_INTERNAL: Final = -32603
+_INVALID_PARAMS: Final = -32602
+
+
+def encode(
+    fault: ToolFault,
+    *,
+    binding: Binding = "jsonrpc",
+    profile: Profile = "official",
+    version: Version = CURRENT,
+    store: RecordStore | None = None,
+) -> dict[str, Any]:
+    """
+    Return a fault as an A2A error.
+
+    Prefer a failed, auth-required or input-required task where a *task* failed; this is for a request that must be
+    answered with an error.
+
+    Args:
+        fault: What went wrong.
+        binding: ``jsonrpc``, ``http`` or ``grpc``; protocol-droid has the first alone.
+        profile: Whose table the peer has.
+        version: Of the official specification.
+        store: Where the original stays, so that only a handle crosses the hop. None: it travels.
+
+    Returns:
+        ``jsonrpc``: the response's ``error``. ``http``: ``status``, ``headers`` and ``body``. ``grpc``: a
+        ``google.rpc.Status`` in protobuf's JSON mapping.
+
+    Raises:
+        ValueError: No such binding or profile, or the two don't go together.
+    """
+    if binding not in _WRITERS:
+        raise ValueError(f"binding must be one of {', '.join(_WRITERS)}, not {binding!r}")
+    if profile == "official":
+        return _WRITERS[binding](fault, version, store)
+    if profile != DROID or binding != "jsonrpc":
+        raise ValueError(f"profile must be 'official', or 'protocol-droid' over 'jsonrpc', not {profile!r}")
+    out = outbound(fault, DROID, store=store)
+    if out.body is not None and _says(fault, out.body, "jsonrpc", store, profile=DROID):
+        return dict(out.body)
+    variant = variant_of(out.code) or Variant.INTERNAL_ERROR
+    return A2aError(variant, out.message).to_jsonrpc(**_record(out))
+
+
+def decode(
+    obj: object, *, binding: Binding = "jsonrpc", profile: Profile = "official", store: RecordStore | None = None
+) -> ToolFault | None:
+    """
+    Return the fault that an A2A error is.
+
+    Args:
+        obj: What `encode` returns, or what a peer sent: over ``jsonrpc`` an error or the response with one, over
+            ``http`` also the body alone.
+        binding: How it came.
+        profile: Whose table the peer has. What can only be an official error is read as one.
+        store: Where the originals are that went out as handles.
+
+    Returns:
+        None: it is no error. Never raises on what a peer sent.
+
+    Raises:
+        ValueError: No such binding.
+    """
+    if binding not in _READERS:
+        raise ValueError(f"binding must be one of {', '.join(_READERS)}, not {binding!r}")
+    if profile == DROID and binding == "jsonrpc" and profile_of(obj) != "official":
+        return _from_droid(obj, store)
+    error, delay = _READERS[binding](obj)
+    if error is None:
+        return None
+    record = (error.metadata or as_mapping(error.data)).get(RECORD_KEY)
+    kept = read_record(record)
+    told = _TOLD.get(error.status or "") if error.code == _INTERNAL and kept is None else None
+    row = error.type
+    message = error.message or ("" if row is None else row.message)
+    if told is not None:
+        fault = inbound("mcp", told.value, message, retry_after_seconds=delay, received=obj, store=store)
+    else:
+        fault = inbound(
+            "a2a",
+            _INTERNAL if error.code is None else error.code,
+            message,
+            record=record,
+            among=_among(error, kept),
+            body=_canonical(error),
+            version="0.3" if error.status is None and is_mapping(error.data) else "",
+            retry_after_seconds=delay,
+            received=obj,
+            store=store,
+        )
+    if error.violations and "violations" not in fault.facts:
+        fault.facts["violations"] = [
+            {"field": shown(v.field, CAUSE_BYTES), "message": shown(v.description, CAUSE_BYTES)}
+            for v in error.violations
+        ]
+    return fault
+
+
+def profile_of(obj: object) -> Profile | None:
+    """
+    Return the profile that a JSON-RPC error proves. None: it proves none, as most errors don't.
+
+    Typed details prove the official one. An original that we sent along proves the table by which its code became
+    the number that arrived.
+    """
+    error = A2AError.from_jsonrpc(obj)
+    if error is None:
+        return None
+    if is_typed(error.data):
+        return "official"
+    kept = read_record(as_mapping(error.data).get(RECORD_KEY))
+    if kept is None or error.code is None:
+        return None
+    official, droid = fits(kept, "a2a", (error.code,)), fits(kept, DROID, (error.code,))
+    return None if official == droid else "official" if official else DROID
+
+
+def recognised(obj: object) -> ToolFault | None:
+    """
+    Return the fault that an object is if it can only be an A2A error, in whatever binding. None: it may be another.
+    """
+    body = as_mapping(obj)
+    error = as_mapping(body.get("error")) or body
+    if is_a2a(error.get("data")):
+        return decode(error)
+    if is_a2a(error.get("details")):
+        return decode(error, binding="grpc") if error is body else decode(body, binding="http")
+    if read_record(as_mapping(error.get("data")).get(RECORD_KEY)) is None:
+        return None
+    return decode(error, profile=profile_of(error) or "official")
+
+
+# ---- writing
+
+
+def _official(
+    fault: ToolFault, binding: Binding, write: Callable[[A2AError], dict[str, Any]], store: RecordStore | None
+) -> dict[str, Any]:
+    """
+    Return what a writer makes of the original, if it still says the same, else of the fault.
+    """
+    out = outbound(fault, "a2a", store=store)
+    came = A2AError.from_jsonrpc(out.body)
+    if came is not None and _says(fault, written := write(came), binding, store):
+        return written
+    code = out.code if isinstance(out.code, int) else _INTERNAL
+    error = A2AError(code=code, message=out.message, violations=_violations(fault, code))
+    if came is not None:
+        error = replace(came, code=code, message=out.message)
+    return write(replace(error, metadata={**(error.metadata or {}), **_record(out)}))
+
+
+def _to_jsonrpc(fault: ToolFault, version: Version, store: RecordStore | None) -> dict[str, Any]:
+    out = outbound(fault, "a2a", store=store)
+    # Word for word, where its form is the version's.
+    same_form = out.body is not None and (out.version == "0.3") == (version == "0.3")
+    if same_form and out.body is not None and _says(fault, out.body, "jsonrpc", store):
+        return dict(out.body)
+    return _official(fault, "jsonrpc", lambda error: error.to_jsonrpc(version), store)
+
+
+def _to_http(fault: ToolFault, version: Version, store: RecordStore | None) -> dict[str, Any]:
+    wait = fault.envelope.retry_after_seconds
+    headers = {} if wait is None else {"Retry-After": str(wait)}
+
+    def write(error: A2AError) -> dict[str, Any]:
+        status, body = error.to_http(version, status=_status_for(fault, error))
+        return {"status": status, "headers": headers, "body": body}
+
+    return _official(fault, "http", write, store)
+
+
+def _to_grpc(fault: ToolFault, version: Version, store: RecordStore | None) -> dict[str, Any]:
+    def write(error: A2AError) -> dict[str, Any]:
+        status = _status_for(fault, error)
+        return error.to_grpc(version, status=None if status is None else canonical(status))
+
+    return _official(fault, "grpc", write, store)
+
+
+_WRITERS: Final[Mapping[str, Callable[[ToolFault, Version, RecordStore | None], dict[str, Any]]]] = {
+    "jsonrpc": _to_jsonrpc,
+    "http": _to_http,
+    "grpc": _to_grpc,
+}
+
+
+def _status_for(fault: ToolFault, error: A2AError) -> int | None:
+    return _STATUS.get(fault.envelope.code) if error.code == _INTERNAL else None
+
+
+def _says(
+    fault: ToolFault,
+    written: Mapping[str, Any],
+    binding: Binding,
+    store: RecordStore | None,
+    profile: Profile = "official",
+) -> bool:
+    read = decode(written, binding=binding, profile=profile, store=store)
+    return read is not None and read.envelope == fault.envelope
+
+
+def _record(out: Outbound) -> dict[str, str]:
+    return {} if out.record is None else {RECORD_KEY: out.record}
+
+
+def _violations(fault: ToolFault, code: int) -> tuple[FieldViolation, ...]:
+    given: Any = fault.facts.get("violations") if code == _INVALID_PARAMS else None
+    if not is_array(given):
+        return ()
+    pairs = [(as_mapping(item).get("field"), as_mapping(item).get("message")) for item in given]
+    return tuple(FieldViolation(f, d) for f, d in pairs if isinstance(f, str) and isinstance(d, str))
+
+
+# ---- reading
+
+
+def _read_jsonrpc(obj: object) -> tuple[A2AError | None, int | None]:
+    return A2AError.from_jsonrpc(obj), None
+
+
+def _read_http(obj: object) -> tuple[A2AError | None, int | None]:
+    answer = as_mapping(obj)
+    delay = None
+    if "body" in answer:
+        status, body, delay = answer.get("status"), answer["body"], delay_from(answer.get("headers"))
+    else:
+        body = obj
+        status = as_mapping(answer.get("error")).get("code", answer.get("status"))
+    if isinstance(status, bool) or not isinstance(status, int) or not 400 <= status <= 599:
+        return None, None
+    return A2AError.from_http(status, body), delay
+
+
+def _read_grpc(obj: object) -> tuple[A2AError | None, int | None]:
+    return A2AError.from_grpc(obj), None
+
+
+_READERS: Final[Mapping[str, Callable[[object], tuple[A2AError | None, int | None]]]] = {
+    "jsonrpc": _read_jsonrpc,
+    "http": _read_http,
+    "grpc": _read_grpc,
+}
+
+
+def _among(error: A2AError, kept: Record | None) -> tuple[int | str, ...]:
+    """
+    Return the number of the original that -32603 stands for, where a binding or 0.3 has no word for that number.
+    """
+    if error.code != _INTERNAL or kept is None or kept.system != "a2a" or kept.profile == DROID:
+        return ()
+    row = error_type(kept.code)
+    return (kept.code,) if row is None or row.v03 is None else ()
+
+
+def _canonical(error: A2AError) -> dict[str, Any]:
+    """
+    Return the error as JSON-RPC has it, which is the form in which an original is kept.
+    """
+    if error.status is not None:
+        return error.to_jsonrpc()
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    return body if error.data is None else {**body, "data": error.data}
+
+
+def _from_droid(obj: object, store: RecordStore | None) -> ToolFault | None:
+    error = A2AError.from_jsonrpc(obj)
+    if error is None:
+        return None
+    told = A2aError.from_jsonrpc(_canonical(error))
+    return inbound(
+        DROID,
+        _INTERNAL if error.code is None else error.code,
+        # The fixed message says less than the reason that the data carry.
+        (told.detail if told is not None else "") or error.message,
+        record=as_mapping(error.data).get(RECORD_KEY),
+        body=_canonical(error),
+        received=obj,
+        store=store,
+    )

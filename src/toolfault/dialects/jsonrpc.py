@@ -1,0 +1,152 @@
+"""
+MCP's own protocol errors: which number means what in which revision, and which a bridge may put on an error.
+
+Rule 1: a tool that failed is answered with a result. An error is for a request that got none.
+Rule 2: a number in the bands that JSON-RPC and the specification keep is sent only where they assigned it.
+Rule 3: a bridge never copies a number of A2A: in MCP it would mean nothing, or something else.
+
+`toolfault.parse` is the reader of what `encode` writes, as of every JSON-RPC error.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from toolfault._codes import McpErrorCode
+from toolfault._names import META_KEY
+from toolfault._text import encodable
+from toolfault._wire import to_result
+from toolfault.errors import ToolFault
+
+
+LATEST: Final = "2026-07-28"
+"""
+The newest revision of the specification that the table knows.
+"""
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+_FIRST: Final = "2024-11-05"
+
+
+class ProtocolError(NamedTuple):
+    """
+    One number that MCP assigns.
+
+    Attributes:
+        code:
+            The number.
+
+        name:
+            As the specification calls it.
+
+        since:
+            The first revision that has it.
+
+        until:
+            The last one; empty: it still has.
+    """
+
+    code: int
+    name: str
+    since: str = _FIRST
+    until: str = ""
+
+
+ERRORS: Final[dict[int, ProtocolError]] = {
+    row.code: row
+    for row in (
+        ProtocolError(PARSE_ERROR, "ParseError"),
+        ProtocolError(INVALID_REQUEST, "InvalidRequest"),
+        ProtocolError(METHOD_NOT_FOUND, "MethodNotFound"),
+        ProtocolError(INVALID_PARAMS, "InvalidParams"),
+        ProtocolError(INTERNAL_ERROR, "InternalError"),
+        ProtocolError(-32002, "ResourceNotFound", until="2025-11-25"),
+        ProtocolError(-32042, "UrlElicitationRequired", since="2025-11-25", until="2025-11-25"),
+        ProtocolError(-32020, "HeaderMismatch", since="2026-07-28"),
+        ProtocolError(-32021, "MissingRequiredClientCapability", since="2026-07-28"),
+        ProtocolError(-32022, "UnsupportedProtocolVersion", since="2026-07-28"),
+    )
+}
+"""
+The numbers by themselves.
+"""
+
+Band: TypeAlias = Literal["standard", "legacy", "specification", "reserved", "application"]
+"""
+Who decides what a number means: JSON-RPC; nobody (readers must not assume a meaning); MCP's specification alone;
+nobody yet (JSON-RPC keeps it); whoever sends it.
+"""
+
+#: The first and the last number of each band but the last.
+_BANDS: Final[dict[Band, tuple[int, int]]] = {
+    "legacy": (-32019, -32000),
+    "specification": (-32099, -32020),
+    "reserved": (-32768, -32100),
+}
+
+
+def band(code: int) -> Band:
+    """
+    Return the band in which a number lies.
+    """
+    if code == PARSE_ERROR or INTERNAL_ERROR <= code <= INVALID_REQUEST:
+        return "standard"
+    for name, (first, last) in _BANDS.items():
+        if first <= code <= last:
+            return name
+    return "application"
+
+
+def meaning(code: object, revision: str = LATEST) -> ProtocolError | None:
+    """
+    Return what a number means in a revision. None: the revision does not assign it.
+    """
+    row = ERRORS.get(code) if isinstance(code, int) and not isinstance(code, bool) else None
+    # Revisions are dates, and sort as text.
+    return row if row is not None and row.since <= revision <= (row.until or revision) else None
+
+
+def may_be_sent(code: int, revision: str = LATEST) -> bool:
+    """
+    Tell whether an error may carry a number in a revision: one that is assigned there, or an application's own.
+    """
+    return meaning(code, revision) is not None or band(code) == "application"
+
+
+def bridged(code: object) -> int:
+    """
+    Return the number that a bridge may put on an MCP error for a foreign one: itself, or -32603.
+
+    A foreign number keeps its meaning only where JSON-RPC itself gave it, or where it is an application's own. What
+    MCP assigned in the other bands says something of a request that the bridge did not make.
+    """
+    if isinstance(code, bool) or not isinstance(code, int):
+        return INTERNAL_ERROR
+    return code if band(code) in {"standard", "application"} else INTERNAL_ERROR
+
+
+#: The failures that are about the request; others say nothing of it.
+_CODES: Final = {
+    McpErrorCode.TOOL_NOT_FOUND: INVALID_PARAMS,
+    McpErrorCode.INVALID_ARGUMENTS: INVALID_PARAMS,
+}
+
+
+def encode(fault: ToolFault, *, code: int | None = None) -> dict[str, Any]:
+    """
+    Return the ``error`` of a JSON-RPC response, for a server that can't answer a tool call with a result.
+
+    The envelope and the facts stand in ``data`` under our key, as they do in a result's ``_meta``.
+
+    Args:
+        fault: What went wrong.
+        code: A foreign number, which is kept where a bridge may keep it. None: by the fault's code.
+    """
+    number = _CODES.get(fault.envelope.code, INTERNAL_ERROR) if code is None else bridged(code)
+    data = {META_KEY: to_result(fault, structured=False)["_meta"][META_KEY]}
+    return {"code": number, "message": encodable(fault.envelope.message), "data": data}
