@@ -1,0 +1,147 @@
+"""
+langchain-mcp-adapters: `ToolFaultInterceptor` repeats failed calls where that is safe, and tells the model the rest.
+
+::
+
+    client = MultiServerMCPClient(servers, tool_interceptors=[ToolFaultInterceptor()])
+
+Rule 1: what is raised, a cancellation or an interrupt of LangGraph included, leaves as it came.
+Rule 2: LangGraph's own message is made here, since the adapters keep nothing but a result's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from toolfault import Retry, ToolFault, parse
+from toolfault.hosting import model_text
+
+
+try:
+    from langchain_core.messages import ToolMessage
+    from langchain_mcp_adapters.interceptors import MCPToolCallRequest
+    from mcp.types import CallToolResult, ContentBlock, TextContent
+except ImportError as exc:
+    if not (exc.name or "").startswith(("langchain", "mcp")):
+        raise
+    raise ImportError(
+        "toolfault.integrations.langchain needs langchain-mcp-adapters, and mcp 1.x: pip install 'toolfault[langchain]'"
+    ) from exc
+
+
+__all__ = ["ToolFaultInterceptor"]
+
+#: A result, a message, or a command where LangGraph is installed: the adapters decide it at import.
+MCPToolCallResult: TypeAlias = Any
+
+#: Blocks beside the text, as LangChain spells them. Others have no place in a message.
+_BLOCKS: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
+    "text": lambda block: {"type": "text", "text": block.text},
+    "image": lambda block: {"type": "image", "base64": block.data, "mime_type": block.mimeType},
+}
+
+
+class ToolFaultInterceptor:
+    """
+    Stands around each call of an MCP tool, for ``tool_interceptors=[...]``.
+
+    A failed call is repeated by the rules of `Retry`; each server has a budget of its own. What failed for good
+    reaches the model as a ``ToolMessage`` with ``status="error"``: message, code, whether and when to retry, hint. Its
+    ``artifact`` has the envelope as ``structured_content``. It raises nothing for a failed call, so no retry of
+    LangChain's own repeats it, and inside LangGraph ``handle_tool_errors=False`` has nothing left to raise. Called
+    outside LangGraph a tool fails as it did before, with that text.
+
+    A server's hints are known inside LangGraph alone, of the version that lists the tools in its ``ToolRuntime``.
+
+    Args:
+        retry:
+            The rules. None: those of ``Retry()``.
+
+        idempotent:
+            Names of tools that are safe to repeat by the operator's word, as the server or as the model knows them.
+
+    Raises:
+        ValueError: *idempotent* is one text.
+    """
+
+    def __init__(self, retry: Retry | None = None, *, idempotent: Collection[str] = ()) -> None:
+        """
+        Begin with a full budget for each server.
+        """
+        if isinstance(idempotent, str):
+            raise ValueError(f"idempotent takes several names, such as [{idempotent!r}], not {idempotent!r}")
+        self._retry = retry or Retry()
+        self._idempotent = frozenset(idempotent)
+        self._servers: dict[str, Retry] = {}
+
+    async def __call__(
+        self, request: MCPToolCallRequest, handler: Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]]
+    ) -> MCPToolCallResult:
+        """
+        Return what the last attempt came to.
+
+        Raises:
+            BaseException: What the last attempt raised, unchanged.
+        """
+        server = request.server_name
+        if server not in self._servers:
+            self._servers[server] = self._retry.for_server()
+        names = {request.name, f"{server}_{request.name}"}
+        tool = _listed(request.runtime, names)
+
+        def attempt(_number: int) -> Awaitable[MCPToolCallResult]:
+            return handler(request)
+
+        came = await self._servers[server].run(
+            attempt,
+            name=request.name,
+            tool=getattr(tool, "metadata", None),  # where LangChain keeps the annotations
+            idempotent=None if names.isdisjoint(self._idempotent) else True,
+            read=partial(_read, request),
+        )
+        result = came.unwrap()
+        if came.fault is None or not isinstance(result, CallToolResult):
+            return result
+        told = model_text(came.fault, attempts=len(came.attempts))
+        return _told(request, result, came.fault, told, name=getattr(tool, "name", request.name))
+
+
+def _read(request: MCPToolCallRequest, answer: object) -> ToolFault | None:
+    # Messages and commands are the words of another interceptor.
+    judged = isinstance(answer, CallToolResult | Exception)
+    return parse(answer, tool=request.name, arguments=request.args) if judged else None
+
+
+def _listed(runtime: Any, names: Collection[str]) -> object:
+    """
+    Return the tool that the model called. None: it can't be told which.
+    """
+    found = [tool for tool in getattr(runtime, "tools", None) or () if tool.name in names]
+    return found[0] if len(found) == 1 else None
+
+
+def _told(
+    request: MCPToolCallRequest, result: CallToolResult, fault: ToolFault, told: str, *, name: str
+) -> MCPToolCallResult:
+    """
+    Return a failed result from which a model reads all there is.
+    """
+    kept = [block for block in result.content if not _is_told(block, fault, told)]
+    call_id: Any = getattr(request.runtime, "tool_call_id", None)
+    if call_id is None:
+        return result.model_copy(update={"content": [TextContent(type="text", text=told), *kept]})
+    more = [_BLOCKS[block.type](block) for block in kept if block.type in _BLOCKS]
+    return ToolMessage(
+        content=[{"type": "text", "text": told}, *more] if more else told,
+        name=name,
+        tool_call_id=call_id,
+        status="error",
+        artifact={"structured_content": fault.envelope.to_wire()},
+    )
+
+
+def _is_told(block: ContentBlock, fault: ToolFault, told: str) -> bool:
+    # A failure that was read out of prose has all of the prose as its message.
+    return isinstance(block, TextContent) and (fault.found_in == "prose" or block.text in told)

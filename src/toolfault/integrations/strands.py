@@ -1,0 +1,134 @@
+"""
+Strands Agents: `ToolFaultHooks` repeats failed calls of MCP tools where that is safe, and tells the model the rest.
+
+::
+
+    agent = Agent(model, tools=[MCPClient(...)], hooks=[ToolFaultHooks()])
+
+Rule 1: only what an MCP server called a failure is touched. Tools of other kinds, and what went wrong on the way to a
+server, which Strands makes a text of, stay as they are.
+Rule 2: nothing bounds the retries of a hook, so what is remembered of a call is bounded here.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from toolfault import Retry, ToolFault, parse
+from toolfault.hosting import Course, model_text
+
+
+try:
+    from strands.hooks import AfterToolCallEvent, HookRegistry
+    from strands.tools.mcp import MCPClient
+    from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
+except ImportError as exc:
+    if not (exc.name or "").startswith("strands"):
+        raise
+    raise ImportError("toolfault.integrations.strands needs strands-agents: pip install 'toolfault[strands]'") from exc
+
+
+__all__ = ["ToolFaultHooks"]
+
+#: How many calls may be between two attempts at a time. What is forgotten begins anew, with a new count.
+_MAX_CALLS: Final = 1000
+
+
+class ToolFaultHooks:
+    """
+    Stands behind each call of an MCP tool, for ``Agent(hooks=[...])``.
+
+    A failed call is repeated by the rules of `Retry`, by the hints of its tool; each ``MCPClient`` has a budget of its
+    own. What failed for good reaches the model as a text: message, code, whether and when to retry, hint. The rest of
+    the result, ``structuredContent`` and ``metadata``, stays.
+
+    Observers of `Retry` have nothing to stand around here; its ``on_attempt`` is called. An agent that is cancelled
+    during a wait stops behind it.
+
+    Args:
+        retry:
+            The rules. None: those of ``Retry()``.
+
+        idempotent:
+            Names of tools that are safe to repeat by the operator's word, as the server or as the model knows them.
+
+    Raises:
+        ValueError: *idempotent* is one text.
+    """
+
+    def __init__(self, retry: Retry | None = None, *, idempotent: Collection[str] = ()) -> None:
+        """
+        Begin with a full budget for each server.
+        """
+        if isinstance(idempotent, str):
+            raise ValueError(f"idempotent takes several names, such as [{idempotent!r}], not {idempotent!r}")
+        self._retry = retry or Retry()
+        self._idempotent = frozenset(idempotent)
+        self._servers: WeakKeyDictionary[MCPClient, Retry] = WeakKeyDictionary()
+        self._courses: OrderedDict[tuple[int, str], Course] = OrderedDict()
+
+    def register_hooks(self, registry: HookRegistry, **_kwargs: Any) -> None:
+        """
+        Ask to be called behind each tool call; Strands calls this.
+        """
+        registry.add_callback(AfterToolCallEvent, self._after)
+
+    async def _after(self, event: AfterToolCallEvent) -> None:
+        tool = event.selected_tool
+        if not isinstance(tool, MCPAgentTool) or event.retry:
+            return
+        key = (id(event.agent), event.tool_use["toolUseId"])
+        course = self._courses.pop(key, None) or self._course(tool)
+        result: dict[str, Any] = {**event.result}
+        if result.get("status") == "success":
+            course.after(None)
+        if result.get("isError") is not True:
+            return
+        fault = _read(result, tool, event.tool_use["input"])
+        if fault is None:
+            return
+        wait = course.after(fault, tool.mcp_tool)
+        # Also before another attempt: an agent that was stopped meanwhile makes none.
+        event.result = _told(result, fault, model_text(fault, attempts=len(course.attempts)))
+        if wait is not None:
+            self._remember(key, course)
+            await self._retry.sleep(wait)
+            event.retry = True
+
+    def _course(self, tool: MCPAgentTool) -> Course:
+        server = tool.mcp_client
+        if server not in self._servers:
+            self._servers[server] = self._retry.for_server()
+        names = {tool.mcp_tool.name, tool.tool_name}
+        idempotent = None if names.isdisjoint(self._idempotent) else True
+        return self._servers[server].course(name=tool.mcp_tool.name, idempotent=idempotent)
+
+    def _remember(self, key: tuple[int, str], course: Course) -> None:
+        while len(self._courses) >= _MAX_CALLS:
+            # Calls that were given up between two attempts; the oldest stands first.
+            self._courses.popitem(last=False)
+        self._courses[key] = course
+
+
+def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFault | None:
+    """
+    Return the failure that a result is, from the names that MCP has for its members.
+    """
+    answer = {**result, "_meta": result.get("metadata")}
+    return parse(answer, tool=tool.mcp_tool.name, arguments=arguments)
+
+
+def _told(result: dict[str, Any], fault: ToolFault, told: str) -> Any:
+    """
+    Return a failed result from which a model reads all there is.
+    """
+    kept = [block for block in result["content"] if not _is_told(block, fault, told)]
+    return {**result, "content": [{"text": told}, *kept]}
+
+
+def _is_told(block: dict[str, Any], fault: ToolFault, told: str) -> bool:
+    # A failure that was read out of prose has all of the prose as its message.
+    return "text" in block and (fault.found_in == "prose" or block["text"] in told)
