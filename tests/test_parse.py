@@ -939,6 +939,12 @@ def test_what_is_written_is_read(fault, guidance, structured):
         pytest.param(
             {"content": [], "structuredContent": {"result": "Error: Too many requests"}}, "quota_exceeded", id="no text"
         ),
+        pytest.param("Error: Too many requests", "quota_exceeded", id="a framework's bare text"),
+        pytest.param(
+            {"content": [{"type": "text", "text": '{"status": "FAIL", "value": null, "hint": "Ask again."}'}]},
+            "internal",
+            id="a status in capitals",
+        ),
     ],
 )
 def test_a_suspicion(answer, code):
@@ -955,7 +961,7 @@ def test_a_suspicion(answer, code):
         pytest.param({"content": []}, id="nothing"),
         pytest.param(result("Error: no"), id="what is flagged is no suspicion"),
         pytest.param(None, id="no result"),
-        pytest.param("Error: no", id="a text"),
+        pytest.param("All is well", id="a text"),
         pytest.param(TimeoutError(), id="an exception"),
     ],
 )

@@ -1,9 +1,12 @@
 """
-How often the prose classifiers are right about what real servers answered.
+How often failures are read rightly that real servers answered, or met with silence.
 
 Run it as ``TOOLFAULT_WIRE=path python tests/wire_confusion.py``, with the path of the labelled records. The servers
 are split into two halves by a hash of their names: rules were written with the *open* half in view, the *set-aside*
 half only measures them. Its texts are never printed.
+
+Each answer goes through `parse` whole, and where its server set no flag, through `suspect`. Calls that were never
+answered are made again, over a real session behind `retrying`, to a server that keeps silent or goes away.
 """
 
 # ruff: noqa: T201 -- a program that prints
@@ -16,8 +19,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from toolfault._codes import DEFAULTS, McpErrorCode
-from toolfault._prose import careful, exact, looks_failed
+import anyio
+import trio.testing
+from mcp import ClientSession
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCResponse
+
+from toolfault import McpErrorCode, parse, suspect
+from toolfault._prose import exact
+from toolfault.integrations.mcp import retrying
 
 
 VARIABLE = "TOOLFAULT_WIRE"
@@ -41,7 +52,7 @@ def read(path):
     """
     The records of a file, checked for the members that are used here.
     """
-    cure = f"{VARIABLE} must name a file of labelled records: a JSON list whose members have server, shape, call, response, label"
+    cure = f"{VARIABLE} must name a file of labelled records: a JSON list whose members have server, shape, call, response, outcome, label"
     if not path:
         raise Unusable(f"{VARIABLE} is not set. {cure}.")
     try:
@@ -54,7 +65,7 @@ def read(path):
         raise Unusable(f"{path} holds no list of records. {cure}.")
     for number, record in enumerate(records):
         try:
-            record["shape"], is_open(record["server"]), text_of(record), called(record)
+            record["shape"], is_open(record["server"]), text_of(record), called(record), record["outcome"]
             if record["label"]["is_failure"]:
                 record["label"]["code"], record["label"]["retryable"], record["label"]["confidence"]
         except (KeyError, TypeError, AttributeError) as exc:
@@ -85,15 +96,58 @@ def text_of(record):
 
 def called(record):
     """
-    The tool, its arguments and the JSON-RPC code of a record.
+    The tool and its arguments, as the reader is told them.
     """
     call = record["call"] or {}
     arguments = call.get("arguments")
-    return {
-        "tool": call.get("tool"),
-        "arguments": arguments if isinstance(arguments, dict) else None,
-        "rpc_code": ((record["response"] or {}).get("error") or {}).get("code"),
+    return {"tool": call.get("tool"), "arguments": arguments if isinstance(arguments, dict) else None}
+
+
+# ---- calls without an answer
+
+
+def unanswered(record):
+    """
+    The fault of a call that ends as a record tells: no answer in time, or a server that died.
+    """
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    return anyio.run(_call, record, backend="trio", backend_options={"clock": clock})
+
+
+async def _call(record):
+    call = called(record)
+    async with create_client_server_memory_streams() as (client, server), anyio.create_task_group() as tasks:
+        tasks.start_soon(_serve, server, record["outcome"] == "died")
+        async with ClientSession(*client) as session:
+            await session.initialize()
+            try:
+                await retrying(session).call_tool(
+                    call["tool"] or "", call["arguments"], idempotent=False, read_timeout_seconds=15
+                )
+            except Exception as exc:
+                fault = parse(exc, **call)
+        tasks.cancel_scope.cancel()
+    return fault
+
+
+async def _serve(streams, dies):
+    receive, send = streams
+    answers = {
+        "initialize": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": {"name": "silent", "version": "0"},
+        },
+        "tools/list": {"tools": []},
     }
+    async for message in receive:
+        asked = message.message
+        if asked.method == "tools/call" and dies:
+            await receive.aclose()
+            await send.aclose()
+            return
+        if (answer := answers.get(asked.method)) is not None:
+            await send.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=asked.id, result=answer)))
 
 
 # ---- scores
@@ -111,6 +165,8 @@ class Scores:
     suspected: int = 0
     successes: int = 0
     false_alarms: int = 0
+    unanswered: int = 0
+    unanswered_right: int = 0
 
     @property
     def code_share(self):
@@ -135,42 +191,65 @@ def share(part, whole):
 
 def score(records):
     """
-    How both classifiers and the suspicion do on these records.
+    How the reader and the suspicion do on these records.
     """
     scores = Scores()
     for record in records:
-        label = record["label"]
+        label, fault = record["label"], fault_of(record)
         if record["shape"] == "result":
-            count_suspicion(scores, text_of(record), failed=label["is_failure"])
-        if label["is_failure"] and record["shape"] != "none" and label["confidence"] in SCORED:
-            count_reading(scores, record, label)
+            count_suspicion(scores, fault, failed=label["is_failure"])
+        elif fault is None:
+            raise AssertionError(f"{record['server']} flagged a failure, and it was read as a success")
+        if not label["is_failure"] or label["confidence"] not in SCORED:
+            continue
+        if record["shape"] == "none":
+            scores.unanswered += 1
+            scores.unanswered_right += fault.code.value in honest(label)
+        else:
+            count_reading(scores, record, label, fault)
     return scores
 
 
-def count_suspicion(scores, text, *, failed):
-    suspected = looks_failed(text)
+def fault_of(record):
+    """
+    What is read out of a record; of one without a flag, what is suspected.
+    """
+    if record["shape"] == "none":
+        return unanswered(record)
+    answer = {"jsonrpc": "2.0", "id": 1, **record["response"]}
+    fault = parse(answer, **called(record))
+    if record["shape"] != "result":
+        return fault
+    if fault is not None:
+        raise AssertionError(f"{record['server']} flagged nothing, and it was read as a failure")
+    return suspect(answer["result"], **called(record))
+
+
+def honest(label):
+    return {label["code"], *(label.get("also_ok") or ())}
+
+
+def count_suspicion(scores, fault, *, failed):
     if failed:
         scores.failures += 1
-        scores.suspected += suspected
+        scores.suspected += fault is not None
     else:
         scores.successes += 1
-        scores.false_alarms += suspected
+        scores.false_alarms += fault is not None
 
 
-def count_reading(scores, record, label):
-    text = text_of(record)
-    verdict = careful(text, **called(record))
-    # Who knows nothing says "internal", permanent: so do the callers of careful().
-    said = McpErrorCode.INTERNAL if verdict is None else verdict.code
-    retryable = DEFAULTS[said][1] if verdict is None or verdict.retryable is None else verdict.retryable
-    honest = {label["code"], *(label.get("also_ok") or ())}
+def count_reading(scores, record, label, fault):
+    # Who suspects nothing says "unknown", which is no label.
+    said = McpErrorCode.UNKNOWN if fault is None else fault.code
+    right = said.value in honest(label)
     scores.records += 1
-    scores.right += said.value in honest
-    scores.exactly += exact(text).value in honest
-    scores.table[label["code"], label["code"] if said.value in honest else said.value] += 1
-    if not label.get("retryable_either"):
+    scores.right += right
+    scores.exactly += exact(text_of(record)).value in honest(label)
+    scores.table[label["code"], label["code"] if right else said.value] += 1
+    # A failure that nobody noticed says nothing on trying again.
+    if fault is not None and not label.get("retryable_either"):
         scores.decidable += 1
-        scores.retryable_wrong += retryable != label["retryable"]
+        scores.retryable_wrong += fault.envelope.retryable != label["retryable"]
 
 
 # ---- print
@@ -184,6 +263,7 @@ def report(name, scores):
         f"  suspicion        {scores.suspected_share:6.1%}   ({scores.suspected} of {scores.failures} success-shaped failures)"
     )
     print(f"  false alarms     {scores.false_alarms:6}   (on {scores.successes} good results)")
+    print(f"  unanswered calls {scores.unanswered_right:6}   (right, of {scores.unanswered} over a session)")
     said = [code for code in CODES if any(key[1] == code for key in scores.table)]
     if said:
         print(f"\n  {'label, and what was said':24}" + "".join(f"{short(code):>13}" for code in said))

@@ -52,12 +52,16 @@ def layers(body: Any) -> Iterator[Mapping[Any, Any]]:
     if not is_mapping(body):
         return
     yield body
-    for name in ("error", "result"):
+    for name in _WRAPPERS:
         inner: Any = body.get(name)
         if isinstance(inner, str):
             inner = json_in(inner)
         if is_mapping(inner):
             yield inner
+
+
+#: Members in which the whole failure may stand; the last is errgate's.
+_WRAPPERS: Final = ("error", "result", "error_verdict")
 
 
 # ---- claims
@@ -72,6 +76,7 @@ class Claim:
     word: str | None
     own: bool
     status: int | None
+    number: int | None
     message: str | None
     category: McpErrorCategory | None
     retryable: bool | None
@@ -89,9 +94,24 @@ class Claim:
             return meant
         if self.status is not None:
             return of_status(self.status)
-        if self.message and (meant := reader.prose(self.message)) is not None:
+        if self.message and (meant := reader.prose(self.message, self.number)) is not None:
             return meant
+        if self.number in _NUMBERS:
+            return meaning_of(_NUMBERS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
         return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
+
+    def filled(self, other: Claim, *, words: bool = False) -> Claim:
+        """
+        Return this claim, with what it leaves open taken from another.
+
+        Args:
+            other: What the object around it claims, or one in it.
+            words: Take the word as well, where this claim has none.
+        """
+        taken = {name: getattr(other, name) for name in _FILLED if getattr(self, name) is None}
+        if words and self.word is None:
+            taken |= {"word": other.word, "own": other.own}
+        return replace(self, **taken)
 
     def fault(
         self,
@@ -134,54 +154,89 @@ class Claim:
         return ToolFault.of(envelope, found_in=found_in, received=received, outcome=outcome, facts=facts)
 
 
-_CODE_NAMES: Final = ("code", "error_code", "errorCode", "error_type", "errorType", "type", "kind", "reason", "name")
+#: What one claim may take from another.
+_FILLED: Final = ("status", "retryable", "delay", "hint")
+
+_CODE_NAMES: Final = (
+    *("code", "error_code", "errorCode", "error_type", "errorType", "type", "kind", "reason", "name", "status"),
+    # A category of another vocabulary may be the only word.
+    *("error_category", "errorCategory", "category"),
+)
+_CATEGORY_NAMES: Final = ("category", "errorCategory", "error_category")
 _STATUS_NAMES: Final = ("status", "status_code", "statusCode", "http_status", "httpStatus", "code", "error_code")
 #: Under the first a text is what went wrong; under the second it may be anything, unless something else tells.
 _MESSAGE_NAMES: Final = ("message", "error", "error_message", "errorMessage", "detail", "error_description")
-_OTHER_MESSAGE_NAMES: Final = ("details", "description", "title")
+_OTHER_MESSAGE_NAMES: Final = ("details", "description", "title", "summary", "diagnostics")
 _RETRYABLE_NAMES: Final = ("retryable", "is_retryable", "isRetryable")
-_SECONDS_NAMES: Final = ("retry_after_seconds", "retryAfterSeconds", "retry_after", "retryAfter", "Retry-After")
+_SECONDS_NAMES: Final = (
+    *("retry_after_seconds", "retryAfterSeconds", "retry_after_s", "retry_after", "retryAfter", "Retry-After"),
+)
 _MILLISECONDS_NAMES: Final = ("retry_after_ms", "retryAfterMs")
-_HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance")
+_HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance", "recovery")
+
+#: The members of an object that says what happened: the first is that object, the second adds to what it says.
+_INNER_NAMES: Final = ("error", "errors")
+_ADDING_NAMES: Final = ("data", "extensions", "recovery")
+
+#: What JSON-RPC's free numbers mean to mcp-ts-core, where the words say nothing.
+_NUMBERS: Final = {
+    -32000: "service_unavailable",
+    -32001: "not_found",
+    -32002: "conflict",
+    -32003: "rate_limited",
+    -32004: "timeout",
+    -32005: "forbidden",
+    -32006: "unauthorized",
+    -32007: "validation",
+}
 
 
 def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
     """
     Return what an object claims about a failure. None: nothing that tells more than its text would.
     """
-    nested: Any = obj.get("error")
-    if is_mapping(nested) and depth:
-        # The inner object says what happened; the outer may add a delay or a status.
-        inner = claim_of(nested, depth - 1)
-        outer = claim_of({name: value for name, value in obj.items() if name != "error"})
-        if inner is None or outer is None:
-            return inner or outer
-        return replace(
-            inner,
-            status=outer.status if inner.status is None else inner.status,
-            retryable=outer.retryable if inner.retryable is None else inner.retryable,
-            delay=outer.delay if inner.delay is None else inner.delay,
-            hint=outer.hint if inner.hint is None else inner.hint,
-        )
-    category, retryable, delay = _category(obj.get("category")), _flag(obj), _delay(obj)
-    word = _word(obj, own_shape=category is not None and retryable is not None)
-    own = word is not None and (_is_known(word) or (category is not None and retryable is not None))
+    claim = _claim_alone(obj)
+    for name in _INNER_NAMES if depth else ():
+        if name == "errors" and claim is not None and claim.message:
+            break
+        if (inner := _claim_in(obj.get(name), depth)) is not None:
+            # The inner object says what happened; the outer may add a delay or a status.
+            claim = inner if claim is None else inner.filled(claim)
+            break
+    for name in _ADDING_NAMES if depth and claim is not None else ():
+        if claim is not None and (more := _claim_in(obj.get(name), depth)) is not None:
+            claim = claim.filled(more, words=True)
+    return claim
+
+
+def _claim_in(value: Any, depth: int) -> Claim | None:
+    if is_array(value) and value:
+        value = value[0]
+    return claim_of(value, depth - 1) if is_mapping(value) else None
+
+
+def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
+    category, retryable, delay = _category(obj), _flag(obj), _delay(obj)
+    own_shape = retryable is not None and isinstance(obj.get("category"), str)
+    word = _word(obj, own_shape=own_shape)
+    own = word is not None and (_is_known(word) or own_shape)
     if category is McpErrorCategory.UNKNOWN and not own:
         # A word of another vocabulary says nothing here.
         category = None
-    causes: Any = obj.get("cause_chain")
+    causes, number, hint = obj.get("cause_chain"), obj.get("code"), _first_text(obj, _HINT_NAMES)
     claim = Claim(
         word=word,
         own=own,
         status=next((status for name in _STATUS_NAMES if (status := http_status(obj.get(name))) is not None), None),
+        number=number if type(number) is int and -32768 <= number <= -32000 else None,
         message=_first_text(obj, _MESSAGE_NAMES),
         category=category,
         retryable=retryable,
         delay=delay,
-        hint=_first_text(obj, _HINT_NAMES),
+        hint=hint,
         causes=tuple(causes[-MAX_CAUSES:]) if is_array(causes) else (),
     )
-    if not (claim.word or claim.message or claim.status is not None or delay is not None or retryable is not None):
+    if not (claim.word or claim.message or hint or {claim.status, claim.number, delay, retryable} != {None}):
         return None
     return claim if claim.message else replace(claim, message=_first_text(obj, _OTHER_MESSAGE_NAMES))
 
@@ -209,8 +264,9 @@ def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
     )
 
 
-def _category(value: Any) -> McpErrorCategory | None:
-    return fold_category(value) if isinstance(value, str) else None
+def _category(obj: Mapping[Any, Any]) -> McpErrorCategory | None:
+    values = (obj.get(name) for name in _CATEGORY_NAMES)
+    return next((fold_category(value) for value in values if isinstance(value, str)), None)
 
 
 def _flag(obj: Mapping[Any, Any]) -> bool | None:
@@ -228,6 +284,8 @@ def _delay(obj: Mapping[Any, Any]) -> int | None:
 def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:
     for name in names:
         value: Any = obj.get(name)
+        if is_array(value) and value:
+            value = value[0]
         if isinstance(value, str) and value and not value.isspace():
             return value
     return None

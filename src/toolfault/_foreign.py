@@ -34,24 +34,27 @@ _WORDS: Final = {
         request_timeout timed_out timeout upstream_timeout
     """,
     McpErrorCode.PERMISSION_DENIED: """
-        access_denied auth authentication authentication_failed authentication_required authorization
-        authorization_failed eacces eperm expired_token forbidden insufficient_permissions insufficient_scope
-        invalid_api_key invalid_auth invalid_credentials invalid_token missing_scope not_authorized permission
-        restricted_resource token_expired token_revoked unauthenticated unauthorized user_rejected
+        access_denied admin_required auth auth_required authentication authentication_failed authentication_required
+        authorization authorization_failed eacces eperm expired_token forbidden insufficient_permissions
+        insufficient_scope invalid_api_key invalid_auth invalid_credentials invalid_token missing_scope not_authorized
+        permission read_only_mode restricted_resource token_expired token_revoked unauthenticated unauthorized
+        user_rejected
     """,
     McpErrorCode.INVALID_ARGUMENTS: """
-        already_exists bad_request conflict enoent failed_precondition invalid_argument invalid_argument_value
-        invalid_input invalid_parameter invalid_parameters invalid_params invalid_request invalid_type missing_argument
-        missing_parameter missing_required_parameter not_found object_not_found out_of_range resource_not_found
-        schema_validation unprocessable unprocessable_entity validation validation_failed
+        already_exists bad_request conflict enoent entity_in_use failed_precondition invalid_argument
+        invalid_argument_value invalid_file_type invalid_input invalid_name invalid_parameter invalid_parameters
+        invalid_params invalid_request invalid_type missing_argument missing_parameter missing_required
+        missing_required_parameter not_found out_of_range payload_too_large schema_validation unprocessable
+        unprocessable_entity validation validation_failed
     """,
-    McpErrorCode.TOOL_NOT_FOUND: "no_such_tool unknown_tool",
+    McpErrorCode.TOOL_NOT_FOUND: "method_not_found no_such_tool unknown_tool",
     McpErrorCode.NETWORK_BLOCKED: "egress_blocked egress_denied policy_blocked",
     McpErrorCode.TOOL_PANICKED: "crash crashed panic panicked",
 }
 _TRANSIENT_WORDS: Final = """
-    bad_gateway connection connection_refused connection_reset econnrefused econnreset eai_again fetch_failed network
-    overloaded server_busy service_unavailable temporarily_unavailable unavailable upstream_unavailable
+    bad_gateway connection connection_refused connection_reset eai_again econnrefused econnreset fetch_failed network
+    overloaded server_busy service_unavailable temporarily_unavailable temporary transient unavailable
+    upstream_unavailable worker_offline
 """
 
 
@@ -78,4 +81,6 @@ def meaning_of(word: str) -> Verdict | None:
     if len(word) > _LONGEST:
         return None
     snake = pattern(_NO_WORD).sub("_", pattern(_HUMP).sub("_", word).lower()).strip("_")
-    return _table().get(snake) or _table().get(pattern(_AROUND).sub("", snake))
+    meant = _table().get(snake) or _table().get(pattern(_AROUND).sub("", snake))
+    # Whatever it was: "template_not_found", "channel_not_found".
+    return _table()["not_found"] if meant is None and snake.endswith("_not_found") else meant

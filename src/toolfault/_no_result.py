@@ -16,12 +16,13 @@ from typing import Any, Final
 from toolfault._causes import causes_of, leaves_of
 from toolfault._claims import Reader, claim_of, layers, of_status, tool_failure
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._json import is_array
 from toolfault._names import META_KEY, qualified_name
 from toolfault._prose import peel
 from toolfault._received import SILENT, envelope_of, facts_of, full_envelope, http_status, of_verdict
 from toolfault._text import WINDOW, pattern, text_of
 from toolfault._verdict import Verdict
-from toolfault._wire import TOOL_FAILURE_KEY, as_mapping, json_in, member
+from toolfault._wire import TOOL_FAILURE_KEY, as_mapping, json_in, member, texts_of
 from toolfault.errors import FoundIn, ToolFault
 from toolfault.rules import DEFAULT
 
@@ -208,6 +209,10 @@ def _telling(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault | 
         facts = {"upstream_status": verdict.upstream_status} if verdict.upstream_status else None
         return ToolFault.of(envelope, found_in="exception", outcome=None if sent else "not_executed", facts=facts)
     body = json_in(peel(text))
+    if is_array(body) and (blocks := texts_of(body)):
+        # Content blocks, as autogen writes them.
+        text = "\n".join(blocks)[:WINDOW]
+        body = json_in(blocks[0])
     for candidate in layers(body):
         if (full := full_envelope(candidate)) is not None:
             return ToolFault.of(full, found_in="exception", received=candidate)

@@ -23,6 +23,7 @@ from toolfault._received import facts_of, full_envelope, of_verdict, shown
 from toolfault._text import MESSAGE_BYTES, WINDOW, safe_str
 from toolfault._verdict import Outcome, Verdict
 from toolfault._wire import Reading, json_in, member, read
+from toolfault.dialects._frameworks import retold
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -41,8 +42,9 @@ def parse(anything: object, *, tool: str | None = None, arguments: Mapping[str, 
     Return the failure that an answer is, as an unraised `ToolFault`; None for a success. Never raises.
 
     Args:
-        anything: A result of any SDK version or as a dict, a JSON-RPC answer or error, a task, or an exception.
-            A cancellation is no failure of the tool.
+        anything: A result of any SDK version or as a dict, what an agent framework made of it, a JSON-RPC answer or
+            error, a task, or an exception. A cancellation is no failure of the tool, and a text is one only if it is
+            a whole envelope or says by a framework's fixed words that it is an error.
         tool: The name that was called, for reading prose: a tool called ``get_quota`` has not run out of one.
         arguments: What it was called with, likewise.
     """
@@ -60,12 +62,14 @@ def suspect(result: object, *, tool: str | None = None, arguments: Mapping[str, 
     It is a suspicion, wrong for tools that read or echo text: never retry on it. Never raises.
 
     Args:
-        result: As for `parse`.
+        result: As for `parse`; a text is taken as that of a result.
         tool: The name that was called.
         arguments: What it was called with.
     """
     try:
-        reading = read(result)
+        told = retold(result)
+        # A framework may have nothing left but the text.
+        reading = read({"content": result} if told is None and isinstance(result, str) else told or result)
         if reading is None or reading.is_error:
             return None
         return _suspected(reading, Reader(tool, arguments))
@@ -95,16 +99,26 @@ def raise_for_error(result: T) -> T:
 def _parsed(anything: object, reader: Reader, depth: int) -> ToolFault | None:
     if isinstance(anything, BaseException):
         return of_exception(anything, reader)
+    if depth and (told := retold(anything)) is not None:
+        return _parsed(told, reader, depth - 1)
     reading = read(anything)
     if reading is not None:
         return _of_result(reading, reader) if reading.is_error else None
     if depth == 0 or anything is None or isinstance(anything, str | bytes | int | float | list | tuple):
         return None
+    return _of_message(anything, reader, depth)
+
+
+def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | None:
+    # What holds a result, or stands where one would.
     if is_rpc_error(anything):
         return of_rpc(anything, reader)
     status = member(anything, "status")
     if isinstance(status, str) and member(anything, "taskId", "task_id") is not None:
         return _of_task(anything, status, reader, depth)
+    if (task := member(anything, "task")) is not None and member(task, "taskId", "task_id") is not None:
+        # As a task's creation is answered.
+        return _parsed(task, reader, depth - 1)
     error = member(anything, "error")
     if error is not None and is_rpc_error(error):
         return of_rpc(error, reader)
@@ -154,10 +168,17 @@ def _of_result(reading: Reading, reader: Reader) -> ToolFault:
 
 def _behind_prefixes(reading: Reading) -> Iterator[Any]:
     """
-    Go through the JSON that stands in texts behind words which an SDK put before it.
+    Go through the JSON that stands in texts behind words: any that an SDK put there, a whole envelope behind others.
     """
     for text in reading.texts:
-        if "{" in text[:WINDOW] and not text.startswith("{") and (body := json_in(peel(text))) is not None:
+        start = text[:WINDOW].find("{")
+        if start <= 0:
+            continue
+        if (body := json_in(peel(text))) is not None:
+            yield body
+            continue
+        body = json_in(text[start:])
+        if any(full_envelope(inner) is not None for inner in layers(body)):
             yield body
 
 

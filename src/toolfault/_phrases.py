@@ -85,13 +85,18 @@ _FRAGMENTS: Final = {
     "@status": r"([45]\d\d)\b(?!\.\d)",
     # "Error: 404 items" counts something.
     "@no_count": r"(?! [a-z]{2,40}s\b)",
-    "@reason": (
+    # A reason stands by a number of its own kind: "Room 503 not found" is about a room.
+    "@client_status": r"(4\d\d)\b(?!\.\d)",
+    "@client_reason": (
         r"(?:bad request|unauthori[sz]ed|payment required|forbidden|not found|method not allowed|not acceptable|"
         r"proxy authentication required|request time-?out|conflict|gone|length required|precondition failed|"
         r"payload too large|content too large|request entity too large|uri too long|unsupported media type|"
-        r"unprocessable|locked|too early|too many requests|unavailable for legal|internal server error|"
-        r"not implemented|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|insufficient storage|"
-        r"client error|server error)"
+        r"unprocessable|locked|too early|too many requests|unavailable for legal|client error)"
+    ),
+    "@server_status": r"(5\d\d)\b(?!\.\d)",
+    "@server_reason": (
+        r"(?:internal server error|not implemented|bad gateway|service (?:temporarily )?unavailable|"
+        r"gateway time-?out|insufficient storage|server error)"
     ),
     "@asked": r"(?:tool|action|request|call|operation|permission|prompt|execution|confirm|run|proceed|approve|allow)",
     "@field": r"(?:arguments?|params?|parameters?|inputs?|fields?|propert|values?|options?|keys?)",
@@ -104,7 +109,7 @@ _FRAGMENTS: Final = {
     "@is": r"(?:was |is |has been |already |is already )?",
 }
 
-#: The clues of ``@reason``.
+#: The clues of the reasons.
 _REASONS: Final = (
     "request|unauthori|required|forbidden|not found|not allowed|not acceptable|conflict|gone|precondition|too large|"
     "too long|media type|unprocessable|locked|too early|unavailable|error|not implemented|gateway|insufficient"
@@ -222,8 +227,22 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     ),
     (_answered, "error(|exception(", (r"\b\w{0,60}(?:error|exception)\(@status,",)),
     (_answered, "error", (r"error(?: code)?[ :([]{1,3}@status@no_count",)),
-    (_answered, _REASONS, (r"(?:^|[\s:('\"[])@status[ :)-]{1,3}@reason",)),
-    (_answered, _REASONS, (r"@reason['\"]?[ :(\[-]{1,3}(?:status )?@status",)),
+    (
+        _answered,
+        _REASONS,
+        (
+            r"(?:^|[\s:('\"[])@client_status[ :)-]{1,3}@client_reason",
+            r"(?:^|[\s:('\"[])@server_status[ :)-]{1,3}@server_reason",
+        ),
+    ),
+    (
+        _answered,
+        _REASONS,
+        (
+            r"@client_reason['\"]?[ :(\[-]{1,3}(?:status )?@client_status",
+            r"@server_reason['\"]?[ :(\[-]{1,3}(?:status )?@server_status",
+        ),
+    ),
     (
         _answered,
         "error|fail|denied|unavailable|unauthori",
@@ -330,6 +349,8 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"tls handshake timeout",
         ),
     ),
+    # What timed out is over; the cure is to log in.
+    (_DENIED, "in again|authenticate", (r"\b(?:log|sign) ?in again\b|\bre-?authenticate\b",)),
     # Time needs an event.
     (
         _LATE,

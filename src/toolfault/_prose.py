@@ -257,7 +257,7 @@ def looks_failed(text: str) -> bool:
 
 def _is_failing(status: object) -> bool:
     if isinstance(status, str):
-        return status.lower() in ("error", "failed", "failure")
+        return status.lower() in ("error", "fail", "failed", "failure")
     return isinstance(status, int) and 400 <= status <= 599
 
 

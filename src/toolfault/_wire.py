@@ -178,7 +178,7 @@ def json_safe(value: Any, depth: int = 8) -> Any:
 TOOL_FAILURE_KEY: Final = "io.modelcontextprotocol/toolFailure"
 
 #: The longest text, in characters, that is tried as JSON; and how many content blocks are looked at.
-_MAX_JSON: Final = 65536
+MAX_JSON: Final = 65536
 _MAX_BLOCKS: Final = 64
 
 
@@ -211,7 +211,7 @@ class Reading:
         """
         Return the texts of the content blocks, whole; collected anew each time, since most results need none.
         """
-        return _texts(self.content)
+        return texts_of(self.content)
 
     @property
     def blank(self) -> bool:
@@ -260,7 +260,7 @@ def json_in(text: str) -> Any:
     """
     Return the JSON object or array that a text is. None: it is something else, or too long to be tried.
     """
-    if len(text) > _MAX_JSON or not (stripped := text.strip()).startswith(("{", "[")):
+    if len(text) > MAX_JSON or not (stripped := text.strip()).startswith(("{", "[")):
         return None
     try:
         return json.loads(stripped)
@@ -275,10 +275,7 @@ def member(obj: Any, *names: str) -> Any:
     # Most are plain dicts, and those can't do anything odd.
     if _is_dict(obj):
         return _first(obj, names)
-    # FastMCP warns of the other major's spelling, which its shim gives the SDK's models beside their own fields.
-    fields: Any = getattr(type(obj), "__pydantic_fields__", ())
-    own = [name for name in names if name in fields] if isinstance(fields, dict) else []
-    for name in own or names:
+    for name in _own_fields(obj, names) or names:
         try:
             value: Any = obj.get(name) if is_mapping(obj) else getattr(obj, name, None)
         except Exception:  # noqa: BLE001, S112 -- a property of a stranger's object may raise anything
@@ -286,6 +283,15 @@ def member(obj: Any, *names: str) -> Any:
         if value is not None:
             return value
     return None
+
+
+def _own_fields(obj: object, names: tuple[str, ...]) -> list[str]:
+    # FastMCP warns of the other major's spelling, which its shim gives the SDK's models beside their own fields.
+    try:
+        fields: Any = getattr(type(obj), "__pydantic_fields__", ())
+    except Exception:  # noqa: BLE001 -- and so may its class's
+        return []
+    return [name for name in names if name in fields] if isinstance(fields, dict) else []
 
 
 def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
@@ -315,7 +321,10 @@ def as_flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _texts(content: Any) -> tuple[str, ...]:
+def texts_of(content: Any) -> tuple[str, ...]:
+    """
+    Return the texts of content blocks.
+    """
     if isinstance(content, str):
         return (content,)
     if not is_array(content):
