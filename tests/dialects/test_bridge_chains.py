@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from toolfault import Guidance, McpErrorCategory, McpErrorCode, ToolFault, parse
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
 from toolfault._received import full_envelope
+from toolfault._record import MAX_RECORD
 from toolfault._wire import to_result
 from toolfault.dialects import MemoryStore, a2a, a2c_smcp, tool_failure
 
@@ -151,6 +152,46 @@ def test_what_began_elsewhere_goes_home_as_it_came(home, body, name):
 
 RECORDED = ToolFault.of(ToolFault("internal", "m").envelope, facts={"record": '{"v":1,"system":"a2c","code":500}'})
 PARSE_KEEPS_RECORDS = "record" in parse(to_result(RECORDED)).facts
+
+
+WORD = "xyzzy"
+SECRETIVE = {
+    "code": 4017,
+    "message": "Not accessible",
+    "details": {"reason": "forbidden", "rel_path": WORD},
+    "more": WORD,
+}
+
+
+def without_records(value):
+    if isinstance(value, dict):
+        return {
+            name: without_records(item) for name, item in value.items() if name not in {"record", "toolfault_record"}
+        }
+    return [without_records(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", [name for name in DIALECTS if system_of(name) != "a2c"])
+def test_an_original_stands_in_the_record_alone_and_with_a_store_nowhere(name):
+    encode, _ = DIALECTS[name]
+    fault = a2c_smcp.decode(SECRETIVE)
+    sent = encode(fault)
+
+    assert WORD not in json.dumps(without_records(sent))
+    assert WORD in json.dumps(sent)
+    assert WORD not in json.dumps(encode(a2c_smcp.decode(SECRETIVE, store=MemoryStore())))
+    assert WORD not in f"{fault} {fault!r}"
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_what_is_huge_is_capped(name):
+    huge = "x" * 1_000_000
+    fault = a2c_smcp.decode({"code": 4105, "message": huge, "details": {"a": huge}, "more": [huge]})
+
+    sent = DIALECTS[name][0](fault)
+
+    assert len(json.dumps(sent)) < 8 * MAX_RECORD
+    assert hop(name, fault).envelope == fault.envelope
 
 
 JSON = st.recursive(
