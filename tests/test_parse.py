@@ -4,8 +4,11 @@ Reading failures: what stands where, what beats what, and that nothing a peer se
 
 import asyncio
 import concurrent.futures
+import copy
 import json
+import pickle
 import ssl
+import traceback
 from types import SimpleNamespace
 
 import anyio
@@ -990,6 +993,89 @@ def test_a_fault_is_raised_as_it_is():
 
     assert raised(lambda: raise_for_error(fault)) is fault
     assert fault.__cause__ is None
+
+
+def test_the_call_is_known_to_what_raises():
+    said = result("Could not run get_quota_timeout")
+
+    exc = raised(lambda: raise_for_error(said, tool="get_quota_timeout"))
+
+    assert exc.code is McpErrorCode.INTERNAL
+
+
+# A fault from the wire.
+
+
+FROM_THE_WIRE = result(
+    "Ask again",
+    structuredContent=FULL
+    | {"message": "red \x1b[31malert\x1b[0m\u202e Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.abcdefghijkl"},
+    _meta={META_KEY: {"id": "a1", "outcome": "not_executed"}},
+)
+
+
+class OfMaps(ToolFault):
+    code = McpErrorCode.QUOTA_EXCEEDED
+
+
+def test_equal_answers_make_equal_faults():
+    one, other = parse(FROM_THE_WIRE), parse(json.loads(json.dumps(FROM_THE_WIRE)))
+
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one == parse(CallToolResult.model_validate(FROM_THE_WIRE))
+    assert len({one, other, parse(result("no"))}) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(ToolFault("quota_exceeded", "no", outcome="unknown"), id="an outcome"),
+        pytest.param(ToolFault("quota_exceeded", "yes"), id="a message"),
+        pytest.param(ToolFault("internal", "no"), id="a code"),
+        pytest.param(ToolFault.of(ToolFault("quota_exceeded", "no").envelope, facts={"id": "a1"}), id="a fact"),
+        pytest.param(OfMaps("no"), id="a class"),
+        pytest.param(ValueError("no"), id="no fault"),
+    ],
+)
+def test_faults_that_differ_are_not_equal(other):
+    assert ToolFault("quota_exceeded", "no") != other
+    assert other != ToolFault("quota_exceeded", "no")
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        pytest.param(lambda fault: pickle.loads(pickle.dumps(fault)), id="pickled"),
+        pytest.param(copy.deepcopy, id="copied deeply"),
+        pytest.param(copy.copy, id="copied"),
+    ],
+)
+@pytest.mark.parametrize("fault", [parse(FROM_THE_WIRE), OfMaps("no", hint="Draw it yourself.", causes=["tile 8"])])
+def test_a_copy_is_equal_and_keeps_everything(fault, copied):
+    got = copied(fault)
+
+    assert got == fault
+    assert (type(got), got.args, str(got), repr(got)) == (type(fault), fault.args, str(fault), repr(fault))
+    assert (got.code, got.received, got.found_in) == (fault.code, fault.received, fault.found_in)
+
+
+def test_a_deep_copy_shares_nothing_that_changes():
+    fault = parse(FROM_THE_WIRE)
+
+    got = copy.deepcopy(fault)
+    got.facts["id"] = "b2"
+    got.received["code"] = "internal"
+
+    assert (fault.facts["id"], fault.received["code"]) == ("a1", "quota_exceeded")
+
+
+@pytest.mark.parametrize("shown", [str, repr, lambda fault: "".join(traceback.format_exception(fault))])
+def test_what_a_fault_shows_is_safe(shown):
+    text = shown(parse(FROM_THE_WIRE))
+
+    assert "red alert" in text
+    assert not any(bad in text for bad in ("\x1b", "\\x1b", "\u202e", "\\u202e", "eyJhbGci"))
 
 
 # The reader.

@@ -159,8 +159,8 @@ _FILLED: Final = ("status", "retryable", "delay", "hint")
 
 _CODE_NAMES: Final = (
     *("code", "error_code", "errorCode", "error_type", "errorType", "type", "kind", "reason", "name", "status"),
-    # A category of another vocabulary may be the only word.
-    *("error_category", "errorCategory", "category"),
+    # A word may stand where a sentence would, or a category of another vocabulary be the only one.
+    *("error", "error_category", "errorCategory", "category"),
 )
 _CATEGORY_NAMES: Final = ("category", "errorCategory", "error_category")
 _STATUS_NAMES: Final = ("status", "status_code", "statusCode", "http_status", "httpStatus", "code", "error_code")
@@ -176,7 +176,7 @@ _HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance", "recovery")
 
 #: The members of an object that says what happened: the first is that object, the second adds to what it says.
 _INNER_NAMES: Final = ("error", "errors")
-_ADDING_NAMES: Final = ("data", "extensions", "recovery")
+_ADDING_NAMES: Final = ("data", "extensions")
 
 #: What JSON-RPC's free numbers mean to mcp-ts-core, where the words say nothing.
 _NUMBERS: Final = {
@@ -219,11 +219,12 @@ def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
     category, retryable, delay = _category(obj), _flag(obj), _delay(obj)
     own_shape = retryable is not None and isinstance(obj.get("category"), str)
     word = _word(obj, own_shape=own_shape)
-    own = word is not None and (_is_known(word) or own_shape)
+    own = word is not None and (_is_known(word) or (own_shape and word == obj.get("code")))
     if category is McpErrorCategory.UNKNOWN and not own:
         # A word of another vocabulary says nothing here.
         category = None
-    causes, number, hint = obj.get("cause_chain"), obj.get("code"), _first_text(obj, _HINT_NAMES)
+    causes, number = obj.get("cause_chain"), obj.get("code")
+    hint = _first_text(obj, _HINT_NAMES) or _first_text(as_mapping(obj.get("recovery")), _HINT_NAMES)
     claim = Claim(
         word=word,
         own=own,
@@ -262,6 +263,15 @@ def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
         ),
         None,
     )
+
+
+def said_in(body: Any) -> Iterator[str]:
+    """
+    Go through the texts by which an object, and what stands in it, may say what went wrong.
+    """
+    for candidate in layers(body):
+        if (said := _first_text(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES))) is not None:
+            yield said
 
 
 def _category(obj: Mapping[Any, Any]) -> McpErrorCategory | None:

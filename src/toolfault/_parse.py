@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, TypeVar
 
-from toolfault._claims import Reader, claim_of, layers, tool_failure
+from toolfault._claims import Reader, claim_of, layers, said_in, tool_failure
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
@@ -78,14 +78,19 @@ def suspect(result: object, *, tool: str | None = None, arguments: Mapping[str, 
         return None
 
 
-def raise_for_error(result: T) -> T:
+def raise_for_error(result: T, *, tool: str | None = None, arguments: Mapping[str, Any] | None = None) -> T:
     """
     Return a result that is a success.
+
+    Args:
+        result: As for `parse`.
+        tool: The name that was called.
+        arguments: What it was called with.
 
     Raises:
         ToolFault: It is a failure.
     """
-    fault = parse(result)
+    fault = parse(result, tool=tool, arguments=arguments)
     if fault is None:
         return result
     if isinstance(result, BaseException) and result is not fault:
@@ -163,7 +168,8 @@ def _of_result(reading: Reading, reader: Reader) -> ToolFault:
             if (claim := claim_of(candidate)) is not None:
                 return claim.fault(place, reader, texts=reading.texts, received=candidate, outcome=outcome, facts=facts)
     silent = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
-    return _of_prose(reading.texts, reader, silent, outcome=outcome, facts=facts)
+    texts = reading.texts or [said for _, body in weaker for said in said_in(body)]
+    return _of_prose(texts, reader, silent, outcome=outcome, facts=facts)
 
 
 def _behind_prefixes(reading: Reading) -> Iterator[Any]:

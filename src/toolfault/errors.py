@@ -239,6 +239,21 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
             shown.append(f"outcome={self.outcome!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def __eq__(self, other: object) -> bool:
+        """
+        Tell whether another fault of the same class says the same; where and as what each was found is not compared.
+        """
+        if not isinstance(other, ToolFault) or type(self) is not type(other):
+            return NotImplemented
+        mine, yours = (self.envelope, self.outcome, self.facts), (other.envelope, other.outcome, other.facts)
+        return self is other or mine == yours
+
+    def __hash__(self) -> int:
+        """
+        Hash what can't change: faults that are equal have the same class and envelope.
+        """
+        return hash((type(self), self.envelope))
+
     def __reduce__(self) -> tuple[Callable[..., ToolFault], tuple[Any, ...], dict[str, Any]]:
         """
         Pickle and copy by value, whatever a subclass's ``__init__`` takes.
