@@ -1,0 +1,134 @@
+"""
+openai-agents: `RetryingMCPServer` in front of a server's class, and `custom_data` for what runs return.
+
+Rule 1: only ``call_tool`` differs; what it raises in the end leaves as it was raised.
+Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else of it is lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+
+try:
+    from agents.mcp import MCPServer, MCPToolCustomDataContext
+    from mcp.types import CallToolResult, TextContent
+except ImportError as exc:
+    if not (exc.name or "").startswith(("agents", "mcp")):
+        raise
+    raise ImportError(
+        "toolfault.integrations.openai_agents needs a newer openai-agents: pip install 'toolfault[openai-agents]'"
+    ) from exc
+
+from toolfault import Retry, ToolFault, parse
+from toolfault.hosting import META_KEY, META_VERSION, model_text
+
+
+if TYPE_CHECKING:
+    from mcp.types import Tool
+
+
+__all__ = ["RetryingMCPServer", "custom_data"]
+
+_log = logging.getLogger("toolfault")
+
+#: Where an envelope stands that survives another text.
+_KEPT: Final = frozenset({"structured_content", "meta"})
+
+
+class RetryingMCPServer(MCPServer):
+    """
+    A server whose failed calls are repeated where that is safe, and told to the model with code, hint and delay.
+
+    Put it before one of the framework's classes::
+
+        class Shop(RetryingMCPServer, MCPServerStreamableHttp):
+            pass
+
+        async with Shop(params={"url": "https://example.com/mcp"}) as server:
+            Agent("clerk", mcp_servers=[server])
+
+    Repeated is what the server says did not happen, and what it says is read-only or idempotent. Exceptions
+    are repeated by the same rules, so leave ``max_retry_attempts`` at 0: it repeats them whether that is safe or not.
+
+    Args:
+        *args: For the framework's class, as are *options*. ``custom_data_extractor`` is `custom_data`, unless given.
+        retry: The rules. They get a budget for this server, unless they have one. None: those of ``Retry()``.
+        idempotent: Tools that may be repeated by your word.
+    """
+
+    def __init__(
+        self, *args: Any, retry: Retry | None = None, idempotent: Collection[str] = (), **options: Any
+    ) -> None:
+        """
+        Make a server that is not connected yet.
+        """
+        super().__init__(*args, **{"custom_data_extractor": custom_data, **options})
+        self._retry = (retry or Retry()).for_server()
+        self._idempotent = frozenset(idempotent)
+
+    async def call_tool(
+        self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
+    ) -> CallToolResult:
+        """
+        Call a tool, and again where that is safe.
+        """
+        call = super().call_tool  # type: ignore[safe-super]  # it is the class behind this one that has it
+
+        async def attempt(_number: int) -> CallToolResult:
+            return await call(tool_name, arguments, meta)
+
+        ended = await self._retry.run(
+            attempt,
+            name=tool_name,
+            tool=partial(self._tool, tool_name),
+            idempotent=True if tool_name in self._idempotent else None,
+            read=partial(parse, tool=tool_name, arguments=arguments),
+        )
+        result = ended.unwrap()
+        return result if ended.fault is None else _told(result, ended.fault, len(ended.attempts))
+
+    async def _tool(self, name: str) -> Tool | None:
+        # Before a model can call one, the framework has listed them.
+        tools = self.cached_tools
+        if tools is None:
+            try:
+                tools = await self.list_tools()
+            except Exception:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
+                _log.warning("the tools could not be listed; nothing is retried by their hints")
+                return None
+        return next((tool for tool in tools if tool.name == name), None)
+
+
+def _told(result: CallToolResult, fault: ToolFault, attempts: int) -> CallToolResult:
+    text = model_text(fault, attempts=attempts)
+    # What a block says that is not in the text yet, such as a server's own report, stays behind it.
+    rest = [block for block in result.content if not (isinstance(block, TextContent) and block.text in text)]
+    changed: dict[str, Any] = {"content": [TextContent(type="text", text=text), *rest]}
+    if fault.found_in not in _KEPT:
+        # Nobody should have to read it out of the new text.
+        error = {"v": META_VERSION, "error": fault.envelope.to_wire()}
+        changed["meta"] = {**(result.meta or {}), META_KEY: error}
+    return result.model_copy(update=changed)
+
+
+def custom_data(ctx: MCPToolCustomDataContext) -> dict[str, Any] | None:
+    """
+    Return the envelope of a failed call, for the run's output item: ``item.custom_data["io.github.toolfault/error"]``.
+
+    It is a ``custom_data_extractor`` of the framework; None for a success.
+    """
+    fault: ToolFault | None = parse(
+        {
+            "isError": ctx.is_error,
+            "structuredContent": ctx.structured_content,
+            "_meta": ctx.result_meta,
+            "content": ctx.tool_output if isinstance(ctx.tool_output, list) else [ctx.tool_output],
+        },
+        tool=ctx.tool_name,
+        arguments=ctx.arguments,
+    )
+    return None if fault is None else {META_KEY: fault.envelope.to_wire()}
