@@ -148,6 +148,19 @@ def test_what_began_elsewhere_goes_home_as_it_came(home, body, name):
         assert encode(there) == body
 
 
+@given(st.sampled_from([body.values for body in BODIES]), CHAINS)
+def test_so_it_does_by_way_of_any_other_systems(foreign, chain):
+    home, body = foreign
+    encode, decode = DIALECTS[home]
+    first = fault = decode(body)
+    for name in chain:
+        if system_of(name) != system_of(home):
+            fault = hop(name, fault)
+
+    assert fault.envelope == first.envelope
+    assert encode(fault) == body
+
+
 WORD = "xyzzy"
 SECRETIVE = {
     "code": 4017,
