@@ -93,11 +93,11 @@ def encode(
     if binding not in _WRITERS:
         raise ValueError(f"binding must be one of {', '.join(_WRITERS)}, not {binding!r}")
     if profile == "official":
-        return _WRITERS[binding](fault, version, store)
+        return _official(fault, binding, version, outbound(fault, "a2a", store=store))
     if profile != DROID or binding != "jsonrpc":
         raise ValueError(f"profile must be 'official', or 'protocol-droid' over 'jsonrpc', not {profile!r}")
     out = outbound(fault, DROID, store=store)
-    if out.body is not None and _says(fault, out.body, "jsonrpc", store, profile=DROID):
+    if out.body is not None and _says(fault, out.body, profile=DROID):
         return dict(out.body)
     variant = variant_of(out.code) or Variant.INTERNAL_ERROR
     return A2aError(variant, out.message).to_jsonrpc(**_record(out))
@@ -194,52 +194,40 @@ def recognised(obj: object) -> ToolFault | None:
 # ---- writing
 
 
-def _official(
-    fault: ToolFault, binding: Binding, write: Callable[[A2AError], dict[str, Any]], store: RecordStore | None
-) -> dict[str, Any]:
+def _official(fault: ToolFault, binding: Binding, version: Version, out: Outbound) -> dict[str, Any]:
     """
-    Return what a writer makes of the original, if it still says the same, else of the fault.
+    Return the original in a binding, if it still says what the fault does, else the fault.
     """
-    out = outbound(fault, "a2a", store=store)
     came = A2AError.from_jsonrpc(out.body)
-    if came is not None and _says(fault, written := write(came), binding, store):
-        return written
-    code = out.code if isinstance(out.code, int) else _INTERNAL
-    error = A2AError(code=code, message=out.message, violations=_violations(fault, code))
     if came is not None:
-        error = replace(came, code=code, message=out.message)
-    return write(replace(error, metadata={**(error.metadata or {}), **_record(out)}))
+        # Word for word, where its form is the version's; else only what the other form can hold goes without a record.
+        same_form = binding == "jsonrpc" and (out.version == "0.3") == (version == "0.3")
+        holds_all = came.data is None or (is_typed(came.data) and version != "0.3")
+        written = dict(out.body or {}) if same_form else _WRITERS[binding](came, version, fault)
+        if (same_form or holds_all) and _says(fault, written, binding):
+            return written
+    code = out.code if isinstance(out.code, int) else _INTERNAL
+    error = came or A2AError(code=code, message="", violations=_violations(fault, code))
+    error = replace(error, code=code, message=out.message)
+    return _WRITERS[binding](replace(error, metadata={**(error.metadata or {}), **_record(out)}), version, fault)
 
 
-def _to_jsonrpc(fault: ToolFault, version: Version, store: RecordStore | None) -> dict[str, Any]:
-    out = outbound(fault, "a2a", store=store)
-    # Word for word, where its form is the version's.
-    same_form = out.body is not None and (out.version == "0.3") == (version == "0.3")
-    if same_form and out.body is not None and _says(fault, out.body, "jsonrpc", store):
-        return dict(out.body)
-    return _official(fault, "jsonrpc", lambda error: error.to_jsonrpc(version), store)
+def _to_jsonrpc(error: A2AError, version: Version, _fault: ToolFault) -> dict[str, Any]:
+    return error.to_jsonrpc(version)
 
 
-def _to_http(fault: ToolFault, version: Version, store: RecordStore | None) -> dict[str, Any]:
+def _to_http(error: A2AError, version: Version, fault: ToolFault) -> dict[str, Any]:
     wait = fault.envelope.retry_after_seconds
-    headers = {} if wait is None else {"Retry-After": str(wait)}
-
-    def write(error: A2AError) -> dict[str, Any]:
-        status, body = error.to_http(version, status=_status_for(fault, error))
-        return {"status": status, "headers": headers, "body": body}
-
-    return _official(fault, "http", write, store)
+    status, body = error.to_http(version, status=_status_for(fault, error))
+    return {"status": status, "headers": {} if wait is None else {"Retry-After": str(wait)}, "body": body}
 
 
-def _to_grpc(fault: ToolFault, version: Version, store: RecordStore | None) -> dict[str, Any]:
-    def write(error: A2AError) -> dict[str, Any]:
-        status = _status_for(fault, error)
-        return error.to_grpc(version, status=None if status is None else canonical(status))
-
-    return _official(fault, "grpc", write, store)
+def _to_grpc(error: A2AError, version: Version, fault: ToolFault) -> dict[str, Any]:
+    status = _status_for(fault, error)
+    return error.to_grpc(version, status=None if status is None else canonical(status))
 
 
-_WRITERS: Final[Mapping[str, Callable[[ToolFault, Version, RecordStore | None], dict[str, Any]]]] = {
+_WRITERS: Final[Mapping[str, Callable[[A2AError, Version, ToolFault], dict[str, Any]]]] = {
     "jsonrpc": _to_jsonrpc,
     "http": _to_http,
     "grpc": _to_grpc,
@@ -251,13 +239,10 @@ def _status_for(fault: ToolFault, error: A2AError) -> int | None:
 
 
 def _says(
-    fault: ToolFault,
-    written: Mapping[str, Any],
-    binding: Binding,
-    store: RecordStore | None,
-    profile: Profile = "official",
+    fault: ToolFault, written: Mapping[str, Any], binding: Binding = "jsonrpc", profile: Profile = "official"
 ) -> bool:
-    read = decode(written, binding=binding, profile=profile, store=store)
+    # Without the store: to look is not to keep.
+    read = decode(written, binding=binding, profile=profile)
     return read is not None and read.envelope == fault.envelope
 
 
