@@ -14,6 +14,7 @@ from typing import Any, Final, get_args
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, made
 from toolfault._json import is_array, is_mapping
+from toolfault._record import RECORD_FACT, read_record
 from toolfault._redact import Redactor
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, safe_str
 from toolfault._verdict import Origin, Outcome, Verdict
@@ -141,6 +142,9 @@ def facts_of(ours: Mapping[Any, Any]) -> tuple[Outcome | None, dict[str, Any]]:
     violations: Any = ours.get("violations")
     if is_array(violations):
         facts["violations"] = [_tidy(item, 3) for item in violations[:_MAX_VIOLATIONS]]
+    # Carried as it came: the dialects check it before anything of it counts, or is shown.
+    if read_record(record := ours.get(RECORD_FACT)) is not None:
+        facts[RECORD_FACT] = record
     return facts.get("outcome"), facts
 
 
