@@ -9,6 +9,7 @@ import json
 import socket
 import sys
 from itertools import count
+from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -17,10 +18,11 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.server import MCPServer
 from mcp.server.lowlevel import Server
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolRequestParams, CallToolResult, TextContent, ToolAnnotations
+from pydantic import ValidationError
 
 from toolfault import Guard, Retry, ToolFault, parse
-from toolfault.hosting import to_result
+from toolfault.hosting import Call, to_result
 from toolfault.integrations.mcp import install, retrying
 from toolfault.testing import FailingTool
 
@@ -245,6 +247,22 @@ def test_protocol_errors_are_measured_by_the_code_unless_the_caller_is_to_blame(
     assert seen.counted("toolfault.server.failures") == []
 
 
+@pytest.mark.parametrize("params", [{"name": 7}, {}, None])
+def test_a_request_that_is_malformed_is_the_callers_fault(seen, params):
+    async def call_next(ctx):
+        CallToolRequestParams.model_validate(ctx.params)
+
+    async def run():
+        with pytest.raises(ValidationError):
+            await seen.telemetry.middleware(SimpleNamespace(method="tools/call", params=params), call_next)
+
+    anyio.run(run)
+
+    ((attributes, _),) = seen.points("mcp.server.operation.duration")
+    assert errors_of(attributes) == {"rpc.response.status_code": "-32602"}
+    assert attributes["gen_ai.tool.name"] == "_OTHER"
+
+
 def test_a_handler_that_crashes_beside_the_guard_is_measured_by_its_class(seen):
     async def handler(ctx, params):
         raise RuntimeError(SECRET)
@@ -316,6 +334,26 @@ def test_the_hook_alone_and_the_middleware_alone_do_their_part(seen):
     assert [point.count for _, point in seen.points("mcp.server.operation.duration")] == [1]
 
 
+def test_a_call_that_a_tool_makes_to_another_server_keeps_its_own_failure(seen):
+    ctx = SimpleNamespace(method="tools/call", params={"name": "works"})
+
+    def fail(code):
+        seen.telemetry.on_failure(ToolFault(code, "no"), ValueError(), Call(tool="works"))
+        return {"isError": True}
+
+    async def inner(ctx):
+        return fail("quota_exceeded")
+
+    async def outer(ctx):
+        await seen.telemetry.middleware(ctx, inner)
+        return fail("internal")
+
+    anyio.run(seen.telemetry.middleware, ctx, outer)
+
+    measured = [attributes["toolfault.error.code"] for attributes, _ in seen.points("mcp.server.operation.duration")]
+    assert measured == ["quota_exceeded", "internal"]
+
+
 def test_calls_at_the_same_time_keep_their_failures_apart(seen):
     async def run():
         async with Client(make(seen.telemetry)) as client, anyio.create_task_group() as tasks:
@@ -334,6 +372,43 @@ def test_calls_at_the_same_time_keep_their_failures_apart(seen):
         ("works", None): 5,
         ("refused", "internal"): 5,
     }
+
+
+def test_a_server_of_fastmcp_is_measured_from_a_middleware_of_its_own(seen):
+    fastmcp = pytest.importorskip("fastmcp")
+    from fastmcp.server.middleware import Middleware
+
+    from toolfault.integrations.fastmcp import ToolFaultMiddleware
+
+    class Measured(Middleware):
+        async def on_call_tool(self, context, call_next):
+            return await seen.telemetry.middleware(context, call_next)
+
+    server = fastmcp.FastMCP("weather")
+    server.add_middleware(Measured())
+    server.add_middleware(ToolFaultMiddleware(Guard(on_failure=[seen.telemetry.on_failure])))
+
+    @server.tool
+    async def works() -> str:
+        return "rain"
+
+    @server.tool
+    async def limited() -> str:
+        raise LIMIT
+
+    async def run():
+        async with fastmcp.Client(server) as client:
+            for name in ("works", "limited", SECRET):
+                await client.call_tool(name, {}, raise_on_error=False)
+
+    anyio.run(run)
+
+    measured = {
+        (attributes["gen_ai.tool.name"], attributes.get("toolfault.error.code"), point.count)
+        for attributes, point in seen.points("mcp.server.operation.duration")
+    }
+    assert measured == {("works", None, 1), ("limited", "quota_exceeded", 1), ("_OTHER", "tool_not_found", 1)}
+    assert [value for _, value in seen.counted("toolfault.server.failures")] == [1, 1]
 
 
 # The client half
@@ -474,6 +549,10 @@ def rpc(code, message, data=None):
             },
         ),
         (
+            rpc(-32000, "no"),
+            {"error.type": "-32000", "rpc.response.status_code": "-32000", "toolfault.error.code": "unknown"},
+        ),
+        (
             rpc(4711, "no"),
             {"error.type": "_OTHER", "rpc.response.status_code": "_OTHER", "toolfault.error.code": "unknown"},
         ),
@@ -499,6 +578,16 @@ def test_an_attempt_ends_with_the_conventions_word_for_its_error(seen, came, wan
     assert errors_of(attributes) == wanted
     assert {name: span.attributes[name] for name in wanted} == wanted
     assert whole.attributes["error.type"] == wanted["toolfault.error.code"]
+
+
+def test_facts_that_are_none_stay_away(seen):
+    facts = {"id": f"{SECRET} and more", "origin": SECRET}
+
+    def attempt(_number):
+        raise ToolFault.of(LIMIT.envelope, facts=facts)
+
+    assert retry_of(seen, attempts=1).run_sync(attempt, name="forecast").fault.facts == facts
+    assert SECRET not in seen.everything()
 
 
 def test_a_call_without_a_name_has_none(seen):
@@ -548,14 +637,12 @@ def test_what_is_no_failure_of_the_tool_leaves_no_error(seen):
 
 
 def test_a_peer_can_make_no_more_series_than_there_are_places(seen):
-    for number in range(1100):
-        with seen.telemetry.attempting(f"tool-{number}", 1) as ended:
+    for name in ["x" * 129, *(f"tool-{number}" for number in range(1100))]:
+        with seen.telemetry.attempting(name, 1) as ended:
             ended(None)
-    with seen.telemetry.attempting("x" * 129, 1) as ended:
-        ended(None)
 
     labels = [attributes["gen_ai.tool.name"] for attributes, _ in seen.points("mcp.client.operation.duration")]
-    assert (len(labels), labels.count("_OTHER")) == (1001, 1)
+    assert (len(labels), labels.count("_OTHER"), max(map(len, labels))) == (1001, 1, len("tool-1000") - 1)
 
 
 WORDS = st.sampled_from(["quota_exceeded", "internal", "transient", "upstream", "8f0c12ab", "no tool of that name"])

@@ -186,6 +186,8 @@ class Telemetry:
     async def middleware(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         """
         Measure calls of tools: a middleware for a server of mcp 2.x. Other requests pass by.
+
+        FastMCP wants a class: an ``on_call_tool`` that returns ``await telemetry.middleware(context, call_next)``.
         """
         if ctx.method != _METHOD:
             return await call_next(ctx)
@@ -206,7 +208,10 @@ class Telemetry:
         took, name = self._clock() - begun, _name_in(ctx)
         if error is None:
             self._tools.learn(name)
-        called = {**_CALL, _TOOL: self._tools.label(name), "mcp.protocol.version": ctx.protocol_version}
+        called = {**_CALL, _TOOL: self._tools.label(name)}
+        # FastMCP's contexts have none.
+        if (version := getattr(ctx, "protocol_version", None)) is not None:
+            called["mcp.protocol.version"] = version
         self._served.record(took, {**called, **error} if error else called)
 
     # The client half
@@ -371,8 +376,11 @@ def _is_error(result: object) -> bool:
 
 
 def _name_in(ctx: Any) -> str | None:
-    params: Mapping[str, Any] = ctx.params or {}
-    name = params.get("name")
+    """
+    Return the name in a request: the SDK's contexts have it as it came, FastMCP's as a model.
+    """
+    params: Mapping[str, Any] | None = getattr(ctx, "params", None)
+    name = getattr(getattr(ctx, "message", None), "name", None) if params is None else params.get("name")
     return name if isinstance(name, str) else None
 
 
