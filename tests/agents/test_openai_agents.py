@@ -331,3 +331,8 @@ def test_another_extractor_takes_the_place_of_ours():
 
     assert RetryingPeer([DONE]).custom_data_extractor is custom_data
     assert RetryingPeer([DONE], custom_data_extractor=theirs).custom_data_extractor is theirs
+
+
+def test_one_name_is_not_taken_for_many():
+    with pytest.raises(ValueError, match=r"\['place_order'\]"):
+        RetryingPeer([DONE], idempotent="place_order")

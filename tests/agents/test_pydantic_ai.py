@@ -243,6 +243,17 @@ def test_other_servers_texts_are_read(retry, exc, text):
     assert told.startswith(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["", "[", "[]", "[1]", '[["a"]]', "[" * 100_000, "[" + "9" * 5_000 + "]", "\ud800", "{}"]
+)
+def test_no_text_of_a_server_ends_the_run(retry, text):
+    (told,), output = run(Tool(ModelRetry(text)).tools(retry), ("answer", {}))
+
+    assert told.partition("\n")[0]
+    assert told.splitlines()[-1].startswith(("[internal]", "[unknown]"))
+    assert output == "done"
+
+
 def test_a_protocol_error_is_read_from_its_cause(retry, waits):
     error = ModelRetry("no")
     error.__cause__ = ToolFault("tool_timeout", "The call timed out.", outcome="not_executed")
@@ -260,3 +271,8 @@ def test_the_copies_of_runs_share_one_budget():
 
     assert copy.retry.budget is toolset.retry.budget is not None
     assert RetryingToolset(FunctionToolset(), retry=Retry()).retry.budget is not copy.retry.budget
+
+
+def test_one_name_is_not_taken_for_many():
+    with pytest.raises(ValueError, match=r"\['place_order'\]"):
+        RetryingToolset(FunctionToolset(), idempotent="place_order")

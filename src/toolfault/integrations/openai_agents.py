@@ -20,7 +20,8 @@ except ImportError as exc:
     if not (exc.name or "").startswith(("agents", "mcp")):
         raise
     raise ImportError(
-        "toolfault.integrations.openai_agents needs a newer openai-agents: pip install 'toolfault[openai-agents]'"
+        "toolfault.integrations.openai_agents needs openai-agents 0.17.6 or newer:"
+        " pip install 'toolfault[openai-agents]'"
     ) from exc
 
 from toolfault import Retry, ToolFault, parse
@@ -58,6 +59,9 @@ class RetryingMCPServer(MCPServer):
         *args: For the framework's class, as are *options*. ``custom_data_extractor`` is `custom_data`, unless given.
         retry: The rules. They get a budget for this server, unless they have one. None: those of ``Retry()``.
         idempotent: Tools that may be repeated by your word.
+
+    Raises:
+        ValueError: *idempotent* is one text instead of several.
     """
 
     def __init__(
@@ -66,6 +70,8 @@ class RetryingMCPServer(MCPServer):
         """
         Make a server that is not connected yet.
         """
+        if isinstance(idempotent, str):
+            raise ValueError(f"idempotent takes the names of tools, as [{idempotent!r}], not a text")
         super().__init__(*args, **{"custom_data_extractor": custom_data, **options})
         self._retry = (retry or Retry()).for_server()
         self._idempotent = frozenset(idempotent)

@@ -25,7 +25,7 @@ except ImportError as exc:
     if not (exc.name or "").startswith("pydantic_ai"):
         raise
     raise ImportError(
-        "toolfault.integrations.pydantic_ai needs a newer pydantic-ai: pip install 'toolfault[pydantic-ai]'"
+        "toolfault.integrations.pydantic_ai needs pydantic-ai 2.16 or newer: pip install 'toolfault[pydantic-ai]'"
     ) from exc
 
 from toolfault import Retry, ToolFault, parse
@@ -52,6 +52,9 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
         wrapped: The toolset.
         retry: The rules. They get a budget for this server, unless they have one.
         idempotent: Tools that may be repeated by your word, by the names that *wrapped* gives them.
+
+    Raises:
+        ValueError: *idempotent* is one text instead of several.
     """
 
     retry: Retry = field(default_factory=Retry)
@@ -59,8 +62,10 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
 
     def __post_init__(self) -> None:
         """
-        Get a budget; copies, of which each run makes one, share it.
+        Get a budget, which copies for single runs share.
         """
+        if isinstance(self.idempotent, str):
+            raise ValueError(f"idempotent takes the names of tools, as [{self.idempotent!r}], not a text")
         self.retry = self.retry.for_server()
 
     async def call_tool(
