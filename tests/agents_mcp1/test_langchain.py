@@ -17,6 +17,7 @@ from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
 from langchain_mcp_adapters.tools import load_mcp_tools
 from langgraph.errors import GraphInterrupt
+from langgraph.types import Command
 from mcp import McpError
 from mcp.types import CallToolResult, ErrorData, ImageContent, TextContent
 
@@ -266,10 +267,11 @@ UNTOUCHED = [
     CallToolResult(content=[text("fine")]),
     CallToolResult(content=[text("Error: not found")]),
     ToolMessage("rate limit reached", tool_call_id="7", status="error"),
+    Command(update={"error": {"code": -32603, "message": "rate limit reached"}}),
 ]
 
 
-@pytest.mark.parametrize("answer", UNTOUCHED, ids=["success", "success-shaped", "message"])
+@pytest.mark.parametrize("answer", UNTOUCHED, ids=["success", "success-shaped", "message", "command"])
 def test_what_is_no_failed_result_is_handed_on(patience, answer):
     handler = Handler(answer)
 
@@ -342,6 +344,7 @@ TOLD = [
         "slow down\n[quota_exceeded] ",
         ['{"code": "RATE_LIMITED", "message": "slow down"}'],
     ),
+    (said(text("lost: " + 9999 * "x ")), "lost: x x x", []),
     (said(), "The tool failed without saying why.\n[unknown] ", []),
     (said(text("bad"), PICTURE), "bad\n[internal] ", [PICTURE]),
     (said(text("bad"), {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}), "bad\n[internal] ", []),

@@ -18,7 +18,7 @@ from strands.models import Model
 from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 
-from toolfault import McpErrorCode, ToolFault
+from toolfault import Budget, McpErrorCode, ToolFault
 from toolfault.hosting import to_result
 from toolfault.integrations import strands
 from toolfault.integrations.strands import ToolFaultHooks
@@ -274,6 +274,15 @@ def test_attempts_are_counted_for_each_call_anew(patience):
     assert [1, 2, 3, 1, 2, 3, 1, 1, 2, 3, 2] == [made.number for made in patience.made]
 
 
+def test_agents_may_use_the_same_ids(patience):
+    hooks = ToolFaultHooks(patience.rules())
+    one, other = Conversation(hooks), Conversation(hooks)
+
+    for conversation in (one, other, one, other):
+        assert conversation.after(BUSY).retry
+    assert [1, 1, 2, 2] == [made.number for made in patience.made]
+
+
 def test_another_hooks_retry_is_not_ours(patience):
     conversation = Conversation(ToolFaultHooks(patience.rules()))
 
@@ -307,11 +316,16 @@ def test_what_is_remembered_is_bounded(patience, monkeypatch):
 
 
 def test_a_success_is_handed_on_and_refunds(patience):
-    conversation = Conversation(ToolFaultHooks(patience.rules()))
+    conversation = Conversation(ToolFaultHooks(patience.rules(budget=Budget(1))))
     fine = {"isError": False, "content": [{"text": "Error: not found"}]}
+    assert conversation.attempts(OUTAGE) == 2
 
     assert strands_result(fine) == conversation.after(fine).result
-    assert [None] == [made.fault for made in patience.made]
+
+    assert [None, None] == [patience.made[-1].fault, patience.made[-1].wait]
+    for _ in range(10):
+        conversation.after(fine)
+    assert conversation.attempts(OUTAGE) == 2
 
 
 PICTURE = {"image": {"format": "png", "source": {"bytes": b"hi"}}}
@@ -327,6 +341,7 @@ TOLD = [
         "slow down\n[quota_exceeded] ",
         [{"text": '{"code": "RATE_LIMITED", "message": "slow down"}'}],
     ),
+    (said({"text": "lost: " + 9999 * "x "}), "lost: x x x", []),
     (said(), "The tool failed without saying why.\n[unknown] ", []),
     (said({"text": "bad"}, PICTURE), "bad\n[internal] ", [PICTURE]),
     (failed("invalid_arguments", "No such city", hint="Try Oslo"), "No such city\n[invalid_arguments] ", []),

@@ -109,7 +109,7 @@ class ToolFaultInterceptor:
 
 
 def _read(request: MCPToolCallRequest, answer: object) -> ToolFault | None:
-    # Messages and commands are the words of another interceptor.
+    # Messages and commands are another interceptor's own words.
     judged = isinstance(answer, CallToolResult | Exception)
     return parse(answer, tool=request.name, arguments=request.args) if judged else None
 

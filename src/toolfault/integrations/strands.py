@@ -85,8 +85,6 @@ class ToolFaultHooks:
         result: dict[str, Any] = {**event.result}
         if result.get("status") == "success":
             course.after(None)
-        if result.get("isError") is not True:
-            return
         fault = _read(result, tool, event.tool_use["input"])
         if fault is None:
             return
@@ -115,8 +113,10 @@ class ToolFaultHooks:
 
 def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFault | None:
     """
-    Return the failure that a result is, from the names that MCP has for its members.
+    Return the failure that a server says a result is; what went wrong on the way to it lacks the flag.
     """
+    if result.get("isError") is not True:
+        return None
     answer = {**result, "_meta": result.get("metadata")}
     return parse(answer, tool=tool.mcp_tool.name, arguments=arguments)
 
