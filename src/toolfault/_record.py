@@ -10,7 +10,7 @@ Rule 4: across a hop that is not trusted a handle travels instead, and the recor
 from __future__ import annotations
 
 import json
-import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -215,8 +215,7 @@ class MemoryStore:
         """
         Keep the text of a record under a new random handle.
         """
-        # As `secrets` has it; that module takes longer to import than this one.
-        handle = os.urandom(16).hex()
+        handle = secrets.token_hex(16)
         with self._lock:
             self._records[handle] = text
             while len(self._records) > self._limit:
