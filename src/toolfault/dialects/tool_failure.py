@@ -9,8 +9,8 @@ Rule 3: its moments are Unix milliseconds, ours are seconds from now; both ways 
 from __future__ import annotations
 
 import math
+import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -99,7 +99,7 @@ def failure_of(
         "class": kind,
         "code": _BLOCKED if blocked else envelope.code.value,
         "retryable": envelope.retryable and kind == "reliability",
-        "correlationId": encodable(correlation_id or (known if isinstance(known, str) else "") or uuid.uuid4().hex),
+        "correlationId": encodable(correlation_id or (known if isinstance(known, str) else "") or os.urandom(6).hex()),
     }
     if envelope.retry_after_seconds is not None:
         failure["retryNotBefore"] = math.ceil((clock() + envelope.retry_after_seconds) * 1000)
