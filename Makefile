@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo test check bench interop soak format clean
+.PHONY: help demo test test-agents-all test-dialects check bench interop soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -14,6 +14,8 @@ help:
 	@echo "make test-packages  the tables against the packages that they speak of, in an environment of their own"
 	@echo "make test-fastmcp   the middleware for FastMCP 4, in an environment of its own"
 	@echo "make test-mcp1      servers and clients of mcp 1.x; test-mcp1-lowest: of the lowest that is supported"
+	@echo "make test-agents-all  the adapters for agent frameworks, in four environments"
+	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
 	@echo "make check   ruff, mypy, pyright"
 	@echo "make bench   speed, as ratios measured side by side"
 	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server"
@@ -46,13 +48,26 @@ test: $(VENV)/.test.stamp
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-test-%: $(VENV)-%/.stamp
-	@echo "==> running the tests of tests/$* in an environment of their own"
-	@$(VENV)-$*/bin/python -m pytest -q tests/$* $(ARGS)
+# The folder with the tests of an environment whose name is not its folder's.
+FOLDER_mcp1-lowest        := mcp1
+FOLDER_agents-lowest      := agents
+FOLDER_agents-mcp1        := agents_mcp1
+FOLDER_agents-mcp1-lowest := agents_mcp1
+FOLDER_a2c-2              := dialects/a2c
+FOLDER_a2c-3              := dialects/a2c
+FOLDER_a2c-4              := dialects/a2c
+FOLDER_a2a-0              := dialects/a2a
+FOLDER_a2a-1              := dialects/a2a
 
-test-mcp1-lowest: $(VENV)-mcp1-lowest/.stamp
-	@echo "==> running the tests of tests/mcp1 with the lowest mcp 1.x"
-	@$(VENV)-mcp1-lowest/bin/python -m pytest -q tests/mcp1 $(ARGS)
+test-%: $(VENV)-%/.stamp
+	@echo "==> running the tests of tests/$(or $(FOLDER_$*),$*) in an environment of their own"
+	@$(VENV)-$*/bin/python -m pytest -q tests/$(or $(FOLDER_$*),$*) $(ARGS)
+
+# The example server needs the SDK's second major; these frameworks, its clients, the first.
+test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest: $(VENV)/.demo.stamp
+
+test-agents-all: test-agents test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest
+test-dialects: test-a2c-2 test-a2c-3 test-a2c-4 test-a2a-0 test-a2a-1
 
 check: $(VENV)/.check.stamp
 	@echo "==> ruff check"

@@ -24,6 +24,7 @@ DOORS = [
     "toolfault.hosting",
     "toolfault.testing",
     "toolfault.integrations.mcp",
+    "toolfault.integrations.opentelemetry",
     "toolfault.rules",
     "toolfault.rules.http",
 ]

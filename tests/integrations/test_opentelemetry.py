@@ -19,16 +19,6 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.server import MCPServer
 from mcp.server.lowlevel import Server
 from mcp.types import CallToolRequestParams, CallToolResult, TextContent, ToolAnnotations
-from pydantic import ValidationError
-
-from toolfault import Guard, Retry, ToolFault, parse
-from toolfault.hosting import Call, to_result
-from toolfault.integrations.mcp import install, retrying
-from toolfault.testing import FailingTool
-
-
-pytest.importorskip("opentelemetry.sdk", reason="needs opentelemetry-sdk")
-
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -36,8 +26,13 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
+from pydantic import ValidationError
 
+from toolfault import Guard, Retry, ToolFault, parse
+from toolfault.hosting import Call, to_result
+from toolfault.integrations.mcp import install, retrying
 from toolfault.integrations.opentelemetry import Telemetry
+from toolfault.testing import FailingTool
 
 
 READS = ToolAnnotations(read_only_hint=True)
