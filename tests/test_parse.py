@@ -91,6 +91,7 @@ def wire(fault):
         pytest.param({"taskId": "t", "status": "completed", "result": {"content": []}}, id="a task that worked"),
         pytest.param({"taskId": "t", "status": "working"}, id="a task that runs"),
         pytest.param({"taskId": "t", "status": "cancelled"}, id="a task that was cancelled"),
+        pytest.param({"task": {"taskId": "t", "status": "working"}}, id="a task that was made"),
         pytest.param({}, id="an empty dict"),
         pytest.param({"error": None}, id="an error that is none"),
         pytest.param({"code": "US", "name": "United States"}, id="data with a code"),
@@ -503,6 +504,21 @@ def test_the_name_that_was_called_is_no_evidence():
         pytest.param(408, "Timed out while waiting", None, ("tool_timeout", True), id="the old SDK's timeout"),
         pytest.param(-32001, "Session not found", None, ("mcp_server_unreachable", False), id="the session is gone"),
         pytest.param(-32000, "Connection closed", None, ("mcp_server_unreachable", True), id="the pipe broke"),
+        pytest.param(
+            32600, "Session terminated", None, ("mcp_server_unreachable", False), id="an old SDK's lost session"
+        ),
+        pytest.param(-32600, "Session terminated", None, ("mcp_server_unreachable", False), id="a lost session"),
+        pytest.param(-32601, "Not Found", None, ("mcp_server_unreachable", False), id="the SDK met an HTTP 404"),
+        pytest.param(
+            -32600,
+            "Unexpected content type: text/html",
+            None,
+            ("mcp_server_unreachable", False),
+            id="the SDK met another page",
+        ),
+        pytest.param(
+            -32603, "Server returned an error response", None, ("internal", False), id="the SDK met some other status"
+        ),
         pytest.param(-32000, "It is a secret", None, ("unknown", False), id="a number without a meaning"),
         pytest.param(-32603, "It is a secret", None, ("internal", False), id="an internal error"),
         pytest.param(-32603, "Too many requests", None, ("quota_exceeded", True), id="the words decide"),
@@ -611,6 +627,12 @@ def chained(outer, cause):
             id="a success that breaks its schema",
         ),
         pytest.param(chained(RuntimeError("odd"), TimeoutError()), "tool_timeout", True, id="its cause tells"),
+        pytest.param(
+            chained(RuntimeError("Client failed to connect: All connection attempts failed"), httpx.ConnectError("no")),
+            "mcp_server_unreachable",
+            True,
+            id="its cause, before its words",
+        ),
         pytest.param(chained(KeyError("odd"), TimeoutError()), "internal", False, id="but not of a bug"),
         pytest.param(
             ExceptionGroup("g", [RuntimeError("odd"), TimeoutError()]), "tool_timeout", True, id="a telling leaf"
@@ -632,6 +654,17 @@ def test_an_exception(exc, code, retryable):
 
     assert (fault.code, fault.envelope.retryable) == (code, retryable)
     assert fault.envelope.message
+
+
+def test_the_peer_of_a_session_is_the_server():
+    limited = httpx.Response(429, headers={"Retry-After": "7"}, request=httpx.Request("POST", "http://mcp.test/"))
+
+    fault = parse(ExceptionGroup("g", [raised(limited.raise_for_status)]))
+
+    assert fault.envelope.message == "The MCP server's rate limit is reached (HTTP 429). Retry after 7 seconds."
+    assert fault.envelope.retry_after_seconds == 7
+    assert fault.facts == {"upstream_status": 429}
+    assert parse(httpx.ReadTimeout("")).envelope.message.startswith("The MCP server did not answer in time")
 
 
 @pytest.mark.parametrize(

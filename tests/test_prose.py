@@ -93,6 +93,9 @@ SAID = [
     ("User rejected this action", DECLINED),
     ("The user declined the request", DECLINED),
     ("Tool call was cancelled by the user", DECLINED),
+    # What ran out is over; a login mends it.
+    ("Session timed out. Log in again.", of("permission_denied")),
+    ("Token expired, please sign in again", of("permission_denied")),
     # Validators' signatures.
     (
         "1 validation error for call[find]\nq\n  Missing required argument [type=missing_argument]",
@@ -269,6 +272,7 @@ STATUSES = [
     ("Sign-in failed for the wiki's API (401). Please verify.", 401, "permission_denied", False),
     ("500 Server Error: Internal Server Error for url: https://x.example", 500, "internal", True),
     ("Upstream returned 504", 504, "tool_timeout", True),
+    ("Service Unavailable (503)", 503, "internal", True),
     ("HTTP 501", 501, "internal", False),
     ("HTTP 402", 402, "quota_exceeded", False),
     ("HTTP 407", 407, "network_blocked", False),
@@ -298,6 +302,7 @@ def test_status(text, status, code, retryable):
         "unexpected indent (x.py, line 429)",
         "connect ECONNREFUSED 10.0.0.1:443",
         "value 503.5 is out of range",
+        "Room 503 not found",
         "at total (billing.mjs:429:7): x is not defined",
         "HTTP 200",
         "too long: 500 of 400",

@@ -9,6 +9,7 @@ Rule 3: the text of a bug in the client's own code is no report of a tool.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
@@ -16,7 +17,6 @@ from typing import Any, Final
 from toolfault._causes import causes_of, leaves_of
 from toolfault._claims import Reader, claim_of, layers, of_status, tool_failure
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._json import is_array
 from toolfault._names import META_KEY, qualified_name
 from toolfault._prose import peel
 from toolfault._received import SILENT, envelope_of, facts_of, full_envelope, http_status, of_verdict
@@ -40,17 +40,32 @@ _SESSION_GONE: Final = Verdict(
     retryable=False,
     hint="Open a new session and try again there.",
 )
+#: What answers is no MCP server: a page for guests, a proxy, another path.
+_NO_ENDPOINT: Final = Verdict(
+    code=McpErrorCode.MCP_SERVER_UNREACHABLE, category=McpErrorCategory.PERMANENT, retryable=False
+)
 _TIMED_OUT: Final = Verdict(code=McpErrorCode.TOOL_TIMEOUT)
 
 _UNKNOWN_TOOL: Final = (
     r"(?is)\b(?:unknown|unrecogni[sz]ed|no such) tool\b"
     r"|\b(?:tool|method)\b.{0,200}?\b(?:not found|does not exist|doesn't exist|not registered)\b"
 )
-_TIME_WORDS: Final = r"(?i)\btim(?:ed?|ing) ?out\b|\btimeout\b|\bdeadline exceeded\b"
-_SESSION_WORDS: Final = r"(?i)\bsession\b"
-_CLOSED_WORDS: Final = (
-    r"(?i)\bconnection (?:was )?(?:closed|lost|reset|refused|terminated|aborted)\b"
-    r"|\b(?:server|transport) (?:closed|disconnected)\b"
+#: What a number means together with words, in the order of asking. The band of -32000 has no agreed meanings: -32001 is
+#: a timeout of two SDKs, and an unknown session of others. The last rows are what the SDKs' own HTTP clients write.
+_BY_NUMBER: Final[tuple[tuple[frozenset[int], str, Verdict], ...]] = (
+    (frozenset({408, -32001}), r"(?i)\btim(?:ed?|ing) ?out\b|\btimeout\b|\bdeadline exceeded\b", _TIMED_OUT),
+    (frozenset({-32000, -32001}), r"(?i)\bsession\b", _SESSION_GONE),
+    (
+        frozenset({-32000}),
+        (
+            r"(?i)\bconnection (?:was )?(?:closed|lost|reset|refused|terminated|aborted)\b"
+            r"|\b(?:server|transport) (?:closed|disconnected)\b"
+        ),
+        _UNREACHABLE,
+    ),
+    (frozenset({-32600, 32600}), r"(?i)\Asession terminated\Z", _SESSION_GONE),
+    (frozenset({-32601}), r"\ANot Found\Z", _NO_ENDPOINT),
+    (frozenset({-32600}), r"\AUnexpected content type: ", _NO_ENDPOINT),
 )
 
 
@@ -107,18 +122,14 @@ def _of_rpc_code(code: int, message: str, reader: Reader) -> Verdict:
         return Verdict(code=McpErrorCode.TOOL_NOT_FOUND)
     if code == -32602:
         return Verdict(code=McpErrorCode.INVALID_ARGUMENTS)
-    # The band has no agreed meanings: -32001 is a timeout of two SDKs, and an unknown session of others.
-    if code in {408, -32001} and pattern(_TIME_WORDS).search(message):
-        return _TIMED_OUT
-    if code in {-32000, -32001} and pattern(_SESSION_WORDS).search(message):
-        return _SESSION_GONE
-    if code == -32000 and pattern(_CLOSED_WORDS).search(message):
-        return _UNREACHABLE
+    for codes, words, verdict in _BY_NUMBER:
+        if code in codes and pattern(words).search(message):
+            return verdict
     if code == -32023:
         # SEP-3304, a draft: the server's own limiter, asked before the tool.
         return Verdict(code=McpErrorCode.QUOTA_EXCEEDED, outcome="not_executed")
-    if (verdict := reader.prose(message, code)) is not None:
-        return verdict
+    if (said := reader.prose(message, code)) is not None:
+        return said
     if code == -32601:
         return Verdict(code=McpErrorCode.TOOL_NOT_FOUND)
     if (status := http_status(code)) is not None:
@@ -159,6 +170,9 @@ _OF_TRANSPORT: Final = frozenset({"auth", "http", "limit", "network", "timeout"}
 #: Classes that hosts raise with a tool's own text; of others the text is about the client.
 _MAY_REPORT: Final = frozenset({"general", "other"})
 
+#: How the rules call what does not answer.
+_UPSTREAM: Final = r"[Tt]he upstream API|(?:[Ss]omething|[Aa] service) that the tool depends on"
+
 #: The SDK's words for a success that breaks the tool's own schema; what follows reads like a refused argument.
 _BROKEN_SCHEMA: Final = "Invalid structured content"
 
@@ -178,10 +192,14 @@ def of_exception(exc: BaseException, reader: Reader) -> ToolFault | None:
     alone = len(leaves) == 1
     for leaf in leaves:
         # What was being handled when the client's own code broke is another matter.
-        for link in (leaf,) if _is_bug(leaf) else (leaf, *causes_of(leaf)):
+        links = (leaf,) if _is_bug(leaf) else (leaf, *causes_of(leaf))
+        for link in links:
             if (fault := _telling(link, reader, alone=alone and link is leaf)) is not None:
                 return fault
-    text = text_of(leaves[0])
+        for link in links:
+            if (fault := _by_words(link, reader)) is not None:
+                return fault
+    text = _reported(text_of(leaves[0]))
     return ToolFault.of(envelope_of(McpErrorCode.INTERNAL, text), found_in="exception")
 
 
@@ -192,7 +210,7 @@ def _is_failure(exc: BaseException) -> bool:
 
 def _telling(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault | None:
     """
-    Return the failure that one exception tells of. None: it says nothing of what happened to the call.
+    Return the failure that one exception tells of. None: at most its words say what happened to the call.
     """
     if isinstance(exc, ToolFault):
         return exc
@@ -208,16 +226,26 @@ def _telling(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault | 
         sent = not (alone and any(name in _NOTHING_SENT for name in names))
         facts = {"upstream_status": verdict.upstream_status} if verdict.upstream_status else None
         return ToolFault.of(envelope, found_in="exception", outcome=None if sent else "not_executed", facts=facts)
-    body = json_in(peel(text))
-    if is_array(body) and (blocks := texts_of(body)):
-        # Content blocks, as autogen writes them.
-        text = "\n".join(blocks)[:WINDOW]
-        body = json_in(blocks[0])
+    body = json_in(peel(_reported(text)))
     for candidate in layers(body):
         if (full := full_envelope(candidate)) is not None:
             return ToolFault.of(full, found_in="exception", received=candidate)
-    if (claim := claim_of(as_mapping(body))) is not None:
-        return claim.fault("exception", reader, received=body)
+    claim = claim_of(as_mapping(body))
+    return None if claim is None else claim.fault("exception", reader, received=body)
+
+
+def _reported(text: str) -> str:
+    # The texts of content blocks, as autogen writes them; other texts as they are.
+    blocks = texts_of(json_in(text)) if text.startswith("[") else ()
+    return "\n".join(blocks)[:WINDOW] or text
+
+
+def _by_words(exc: BaseException, reader: Reader) -> ToolFault | None:
+    """
+    Return the failure that the words of an exception tell of, if its class is one that hosts report failures with.
+    """
+    text = _reported(text_of(exc))
+    rule = _rule_on(exc)
     reports = rule is None or rule.family in _MAY_REPORT
     if not text or not reports or _is_bug(exc) or text.startswith(_BROKEN_SCHEMA):
         return None
@@ -249,6 +277,8 @@ def _of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict | None:
         category=category if rule.category is None else rule.category,
         retryable=retryable if rule.retryable is None else rule.retryable,
     )
+    if verdict.message:
+        verdict = replace(verdict, message=pattern(_UPSTREAM).sub(_of_server, verdict.message))
     status = verdict.upstream_status
     if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
         return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, message=None)
@@ -258,6 +288,10 @@ def _of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict | None:
         # The endpoint is gone, or in older revisions the session.
         return replace(_SESSION_GONE, upstream_status=status, message=verdict.message)
     return verdict
+
+
+def _of_server(upstream: re.Match[str]) -> str:
+    return "The MCP server" if upstream[0][0].isupper() else "the MCP server"
 
 
 def _unsaid(verdict: Verdict) -> str:
