@@ -8,6 +8,8 @@ import copy
 import json
 import pickle
 import re
+import unicodedata
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -453,7 +455,10 @@ def test_a_computers_own_words_are_found():
 FAULTS = st.builds(
     ToolFault,
     st.sampled_from(McpErrorCode),
-    st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=30),
+    # What is read is shown in NFC.
+    st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=30).filter(
+        partial(unicodedata.is_normalized, "NFC")
+    ),
     retryable=st.none() | st.booleans(),
     retry_after_seconds=st.none() | st.integers(0, 10**6),
     hint=st.none() | st.just("Try article 13."),
