@@ -1,0 +1,140 @@
+"""
+google-adk: `ToolFaultPlugin` for an app.
+
+Rule 1: only what an MCP server marks as an error is told anew; an answer of the framework's own, such as a question
+for confirmation, stays as it is.
+Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else of it is lost.
+Rule 3: what would end the run, ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import Any, Final, cast
+from weakref import WeakKeyDictionary, WeakSet
+
+
+try:
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.mcp_tool.mcp_tool import McpTool
+    from google.adk.tools.tool_context import ToolContext
+except ImportError as exc:
+    if not (exc.name or "").startswith(("google", "mcp")):
+        raise
+    raise ImportError(
+        "toolfault.integrations.google_adk needs a newer google-adk: pip install 'toolfault[google-adk]'"
+    ) from exc
+
+from toolfault import Retry, ToolFault, parse
+from toolfault.hosting import META_KEY, META_VERSION, model_text
+
+
+__all__ = ["ToolFaultPlugin"]
+
+#: Where an envelope stands that survives another text.
+_KEPT: Final = frozenset({"structured_content", "meta"})
+
+
+class ToolFaultPlugin(BasePlugin):
+    """
+    A plugin that repeats failed calls of MCP tools where that is safe, and tells the model code, hint and delay.
+
+    Give it to the app; the first plugin that changes a result is the last that sees it::
+
+        App(name="shop", root_agent=agent, plugins=[ToolFaultPlugin()])
+
+    Repeated is what the server says did not happen, and what it says is read-only or idempotent. Exceptions are
+    repeated by the same rules; one that no retry mends ends the run, as before. `Retry.timeout` counts from the end of
+    the first attempt, which the framework makes itself.
+
+    Args:
+        retry: The rules. Each toolset gets a budget for its server, unless they have one. None: those of ``Retry()``.
+        idempotent: Tools that may be repeated by your word, by the names that the model calls them.
+        name: The plugin's name; an app takes each name once.
+    """
+
+    def __init__(
+        self, retry: Retry | None = None, *, idempotent: Collection[str] = (), name: str = "toolfault"
+    ) -> None:
+        """
+        Make a plugin.
+        """
+        super().__init__(name=name)
+        self._retry = retry or Retry()
+        self._idempotent = frozenset(idempotent)
+        self._servers: WeakKeyDictionary[object, Retry] = WeakKeyDictionary()
+        self._answered: WeakSet[ToolContext] = WeakSet()
+
+    async def after_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """
+        Return what the model is told instead of a failed result; None: the result stays.
+        """
+        if not isinstance(tool, McpTool) or not _is_error(result) or tool_context in self._answered:
+            return None
+        return await self._ended(tool, tool_args, tool_context, result)
+
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+    ) -> dict[str, Any] | None:
+        """
+        Return the result of a call that raised at first; None: what it raised ends the run.
+        """
+        # The framework tells of cancellations here as well, and they are no failures.
+        if not isinstance(tool, McpTool) or parse(error) is None:
+            return None
+        # The framework shows the result to `after_tool_callback` next.
+        self._answered.add(tool_context)
+        return await self._ended(tool, tool_args, tool_context, error)
+
+    async def _ended(
+        self, tool: McpTool, arguments: dict[str, Any], context: ToolContext, first: dict[str, Any] | Exception
+    ) -> dict[str, Any] | None:
+        """
+        Return how a call ended whose first attempt came to *first*; None: as it began, in an exception.
+        """
+
+        async def attempt(number: int) -> Any:
+            if number > 1:
+                return await tool.run_async(args=arguments, tool_context=context)
+            if isinstance(first, Exception):
+                raise first
+            return first
+
+        ended = await self._rules(tool).run(
+            attempt,
+            name=tool.name,
+            tool=tool.raw_mcp_tool,
+            idempotent=True if tool.name in self._idempotent else None,
+            read=partial(parse, tool=tool.name, arguments=arguments),
+        )
+        if ended.fault is None:
+            return ended.result
+        if isinstance(first, Exception) and ended.error is not None:
+            return None
+        # What is raised here would end the run as a fault of the plugin.
+        result = {"isError": True} if ended.result is None else ended.result
+        return _told(result, ended.fault, len(ended.attempts)) if _is_error(result) else result
+
+    def _rules(self, tool: McpTool) -> Retry:
+        # A toolset makes its tools anew for each request, with the one manager of its sessions.
+        server: object = getattr(tool, "_mcp_session_manager", None) or self
+        return self._servers.setdefault(server, self._retry.for_server())
+
+
+def _is_error(result: Any) -> bool:
+    return isinstance(result, dict) and cast("dict[str, Any]", result).get("isError") is True
+
+
+def _told(result: dict[str, Any], fault: ToolFault, attempts: int) -> dict[str, Any]:
+    text = model_text(fault, attempts=attempts)
+    # What a block says that is not in the text yet, such as a server's own report, stays behind it.
+    rest = [block for block in result.get("content", ()) if block["type"] != "text" or block["text"] not in text]
+    told: dict[str, Any] = {**result, "content": [{"type": "text", "text": text}, *rest]}
+    if fault.found_in not in _KEPT:
+        # Nobody should have to read it out of the new text.
+        told["meta"] = {**result.get("meta", {}), META_KEY: {"v": META_VERSION, "error": fault.envelope.to_wire()}}
+    return told
