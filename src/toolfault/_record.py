@@ -13,10 +13,11 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from threading import Lock
 from typing import Any, Final, Literal, Protocol, TypeGuard, get_args
 
-from toolfault._json import is_mapping
+from toolfault._json import is_array, is_mapping
 
 
 #: Where a record stands in the A2C ``details`` or result ``meta``, and in the metadata of an A2A ErrorInfo, whose keys
@@ -94,7 +95,7 @@ class Record:
             JSON on one line. None: not even the code fits, or it can't be written.
         """
         for record in (self, replace(self, body=None), replace(self, body=None, fault=None)):
-            text = _written(record)
+            text = _written(record) if _fits([record.body, record.fault], limit) else None
             if text is not None and _size(text) <= limit:
                 return text
         return None
@@ -128,6 +129,22 @@ def read_record(text: object) -> Record | None:
     profile, version, handle = names
     body, fault = objects
     return Record(system=system, code=code, profile=profile, version=version, body=body, fault=fault, handle=handle)
+
+
+def _fits(value: object, room: int) -> bool:
+    """
+    Tell whether a value may fit into so many characters of JSON; stops counting when it does not.
+    """
+    waiting = [value]
+    while waiting and room >= 0:
+        value = waiting.pop()
+        if isinstance(value, str):
+            room -= len(value)
+        elif is_mapping(value) or is_array(value):
+            room -= len(value) + 1
+            if room >= 0:
+                waiting.extend(chain(value, value.values()) if is_mapping(value) else value)
+    return room >= 0
 
 
 def _written(record: Record) -> str | None:

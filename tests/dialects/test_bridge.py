@@ -3,6 +3,7 @@ What the dialects share: the tables, the record, one hop out and in.
 """
 
 import json
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -417,3 +418,24 @@ def test_fits_is_about_codes():
     assert fits(Record(system="a2c", code=4017, body={"details": {"reason": "forbidden"}}), "a2a", [-32602])
     assert not fits(Record(system="a2a", code=-32001, profile="protocol-droid"), "a2c", [404])
     assert fits(Record(system="a2a", code=-32001), "a2c", [404])
+
+
+class Endless(Mapping):
+    """
+    An object with more members than anybody should look at.
+    """
+
+    def __len__(self):
+        return 10**9
+
+    def __getitem__(self, key):
+        raise AssertionError("somebody looked")
+
+    def __iter__(self):
+        raise AssertionError("somebody looked")
+
+
+def test_a_body_that_cannot_fit_is_not_written_to_find_out():
+    text = Record(system="a2a", code=-32603, body={"data": Endless()}, fault={"v": 1}).to_text()
+
+    assert json.loads(text) == {"v": 1, "system": "a2a", "code": -32603, "fault": {"v": 1}}
