@@ -5,6 +5,7 @@ Reading failures: what stands where, what beats what, and that nothing a peer se
 import asyncio
 import concurrent.futures
 import copy
+import functools
 import json
 import pickle
 import ssl
@@ -19,13 +20,15 @@ from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, ErrorData, InputRequiredResult, TextContent
 
-from toolfault import _claims
+from toolfault import _parse
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, McpExecuteError
 from toolfault._names import META_KEY
 from toolfault._parse import parse, raise_for_error, suspect
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
 from toolfault._wire import TOOL_FAILURE_KEY, Guidance, read, to_result
+from toolfault.dialects import a2a, a2c_smcp
+from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import ToolFault
 
 
@@ -284,7 +287,7 @@ def test_a_draft_failure(members, code, category, retryable):
     ],
 )
 def test_a_moment_becomes_a_delay(monkeypatch, moment, seconds):
-    monkeypatch.setattr(_claims.time, "time", lambda: 1000.0)
+    monkeypatch.setattr(_parse, "failure_in", functools.partial(failure_in, clock=lambda: 1000.0))
 
     fault = parse(result("x", _meta={TOOL_FAILURE_KEY: FAILURE | {"retryNotBefore": moment}}))
 
@@ -1119,3 +1122,80 @@ def test_reading_tells_what_stands_where():
 
     assert (reading.texts, reading.structured, reading.ours, reading.blank) == (("a", "b"), 7, {"id": "x"}, False)
     assert read({"no": "result"}) is None
+
+
+# Errors of A2A.
+
+BUSY = ToolFault("quota_exceeded", "Daily quota used up", retry_after_seconds=3, hint="Buy more")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        a2a.encode(BUSY),
+        {"jsonrpc": "2.0", "id": 1, "error": a2a.encode(BUSY)},
+        a2a.encode(BUSY, version="0.3"),
+        a2a.encode(BUSY, binding="http")["body"],
+        a2a.encode(BUSY, binding="grpc"),
+        a2a.encode(BUSY, profile="protocol-droid"),
+        MCPError(-32603, "m", a2a.encode(BUSY)["data"]),
+    ],
+)
+def test_errors_of_a2a_are_read(answer):
+    assert parse(answer).envelope == BUSY.envelope
+
+
+def test_a_number_of_a2a_proves_nothing():
+    typed = a2a.A2AError.new("TaskNotFoundError", "no task 1").to_jsonrpc()
+
+    assert parse(typed).code == "invalid_arguments"
+    assert parse({"code": -32001, "message": "Request timed out"}).code == "tool_timeout"
+
+
+# Answers of A2C-SMCP.
+
+
+REFUSED = ToolFault("invalid_arguments", "The map is too large", hint="Ask for a smaller one.")
+
+
+def _as_mcp(answer):
+    return {("_meta" if name == "meta" else name): value for name, value in answer.items()}
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        pytest.param(a2c_smcp.encode(BUSY), BUSY, id="a tool result"),
+        pytest.param(a2c_smcp.encode(BUSY, carrier="tool_result"), BUSY, id="and no other"),
+        pytest.param(a2c_smcp.encode(REFUSED, protocol="0.5"), REFUSED, id="an acknowledgement"),
+        pytest.param({"jsonrpc": "2.0", "id": 1, "result": a2c_smcp.encode(BUSY)}, BUSY, id="an answer"),
+        pytest.param(CallToolResult.model_validate(_as_mcp(a2c_smcp.encode(BUSY))), BUSY, id="a model"),
+    ],
+)
+def test_answers_of_a2c_are_read(answer, fault):
+    assert parse(answer).envelope == fault.envelope
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        pytest.param(result("no", meta={"a2c_timeout": True}), "tool_timeout", id="a timeout's mark"),
+        pytest.param(result("no", meta={"error_code": 4006}), "permission_denied", id="a login is missing"),
+        pytest.param(
+            result("no", meta={"error_code": 4007}, structuredContent={"rows": []}),
+            "permission_denied",
+            id="or not enough",
+        ),
+        pytest.param(result("no", meta={"error_code": 7}), "internal", id="a number that is no mark"),
+        pytest.param({"code": 4014, "message": "no", "details": {}}, "tool_not_found", id="a number of its own"),
+        pytest.param(
+            {"code": 404, "message": "no", "mcp_server_name": "maps"}, "tool_not_found", id="a member of its own"
+        ),
+    ],
+)
+def test_what_only_a2c_can_have_said_is_read_so(answer, code):
+    assert parse(answer).code == code
+
+
+def test_a_full_envelope_beats_a_mark():
+    assert wire(parse(result("no", structuredContent=FULL, meta={"a2c_timeout": True}))) == FULL

@@ -7,14 +7,12 @@ Rule 2: a word of the contract decides, then a word of another vocabulary, then 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from toolfault._backoff import claimed_seconds
 from toolfault._codes import McpErrorCategory, McpErrorCode, fold_category, fold_code
-from toolfault._envelope import McpExecuteError
 from toolfault._foreign import meaning_of
 from toolfault._json import is_array, is_mapping
 from toolfault._prose import careful
@@ -308,50 +306,3 @@ def of_status(status: int) -> Verdict:
     from toolfault.rules.http import verdict_for  # noqa: PLC0415 -- a table that few answers need
 
     return verdict_for(status)
-
-
-# ---- SEP-3313
-
-#: The classes of SEP-3313, and the category that each means here.
-_CLASSES: Final = {
-    "capability": McpErrorCategory.PERMANENT,
-    "reliability": McpErrorCategory.TRANSIENT,
-    "governance": McpErrorCategory.AUTH,
-}
-
-
-def tool_failure(body: Any, texts: Iterable[str]) -> tuple[McpExecuteError, str] | None:
-    """
-    Return the envelope and the correlation id of a SEP-3313 object. None: it lacks its class or its code.
-    """
-    failure = as_mapping(body)
-    word, kind = failure.get("code"), failure.get("class")
-    category = _CLASSES.get(kind) if isinstance(kind, str) else None
-    if category is None or not isinstance(word, str):
-        return None
-    meant = meaning_of(word)
-    code = McpErrorCode.UNKNOWN if meant is None else meant.code
-    if code is McpErrorCode.INVALID_ARGUMENTS and kind == "capability":
-        category = McpErrorCategory.VALIDATION
-    elif code is McpErrorCode.NETWORK_BLOCKED:
-        category = McpErrorCategory.PERMANENT
-    said = first_shown(text for text in texts if json_in(text) is None)
-    envelope = envelope_of(
-        code,
-        said or f"The tool failed with the code {shown(word, ID_BYTES)}.",
-        category=category,
-        # The draft allows it for this class alone.
-        retryable=kind == "reliability" and as_flag(failure.get("retryable")) is True,
-        retry_after_seconds=_seconds_until(failure.get("retryNotBefore")),
-        hint=failure.get("agentGuidance"),
-    )
-    return envelope, shown(failure.get("correlationId"), ID_BYTES)
-
-
-def _seconds_until(moment: Any) -> int | None:
-    """
-    Return the seconds from now until a moment in Unix milliseconds, rounded up; 0 if it is past.
-    """
-    if isinstance(moment, bool) or not isinstance(moment, int | float):
-        return None
-    return claimed_seconds(max(0, moment - time.time() * 1000), per_second=1000) if moment == moment else None  # noqa: PLR0124 -- NaN

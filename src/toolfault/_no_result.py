@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._causes import causes_of, leaves_of
-from toolfault._claims import Reader, claim_of, layers, of_status, tool_failure
+from toolfault._claims import Reader, claim_of, layers, of_status
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._json import is_array
 from toolfault._names import META_KEY, qualified_name
 from toolfault._prose import peel
 from toolfault._received import SILENT, envelope_of, facts_of, full_envelope, http_status, of_verdict
+from toolfault._record import RECORD_KEY
 from toolfault._text import WINDOW, pattern, text_of
 from toolfault._verdict import Verdict
-from toolfault._wire import TOOL_FAILURE_KEY, as_mapping, json_in, member, texts_of
+from toolfault._wire import as_mapping, json_in, member, texts_of
+from toolfault.dialects.tool_failure import TOOL_FAILURE_KEY, failure_in
 from toolfault.errors import FoundIn, ToolFault
 from toolfault.rules import DEFAULT
 
@@ -94,10 +97,12 @@ def of_rpc(error: object, reader: Reader) -> ToolFault:
     for candidate in (ours.get("error"), ours, data):
         if (full := full_envelope(candidate, lambda: (message,))) is not None:
             return ToolFault.of(full, found_in=found_in, received=candidate, outcome=outcome, facts=facts)
-    if (failure := tool_failure(inside.get(TOOL_FAILURE_KEY), (message,))) is not None:
+    if (failure := failure_in(inside.get(TOOL_FAILURE_KEY), (message,))) is not None:
         return ToolFault.of(
             failure[0], found_in=found_in, received=received, facts={"id": failure[1]} if failure[1] else None
         )
+    if (foreign := of_dialect(received)) is not None:
+        return foreign
     verdict = _of_rpc_code(code, message, reader)
     if verdict.outcome is not None:
         outcome = verdict.outcome
@@ -135,6 +140,59 @@ def _of_rpc_code(code: int, message: str, reader: Reader) -> Verdict:
     if (status := http_status(code)) is not None:
         return of_status(status)
     return Verdict(code=McpErrorCode.INTERNAL if -32700 <= code <= -32600 else McpErrorCode.UNKNOWN)
+
+
+# ---- other vocabularies
+
+
+def of_dialect(obj: Mapping[Any, Any]) -> ToolFault | None:
+    """
+    Return the failure that an object is in a vocabulary that only it can be in. None: it is in none of them.
+    """
+    for shows, read in _DIALECTS:
+        if shows(obj) and (fault := read(obj)) is not None:
+            return fault
+    return None
+
+
+def _shows_a2a(obj: Mapping[Any, Any]) -> bool:
+    error = as_mapping(obj.get("error")) or obj
+    return any(is_array(error.get(name)) or RECORD_KEY in as_mapping(error.get(name)) for name in ("data", "details"))
+
+
+def _read_a2a(obj: Mapping[Any, Any]) -> ToolFault | None:
+    from toolfault.dialects.a2a import recognised  # noqa: PLC0415 -- a vocabulary that few answers are in
+
+    return recognised(obj)
+
+
+#: The members of a payload of A2C-SMCP, beside code and message, that no other error has; and of a tool result's meta.
+_A2C_MEMBERS: Final = frozenset({"server_version", "client_version", "mcp_server_name", "mcp_server", "capability"})
+_A2C_MARKS: Final = frozenset({"a2c_timeout", "a2c_cancelled", "a2c_cancel_reason", "auth_hint", RECORD_KEY})
+
+
+def _shows_a2c(obj: Mapping[Any, Any]) -> bool:
+    code: Any = obj.get("code")
+    if type(code) is int:
+        marked = not _A2C_MEMBERS.isdisjoint(obj) or RECORD_KEY in as_mapping(obj.get("details"))
+        return 4000 < code < 4200 or (code > 0 and marked)
+    meta = as_mapping(obj.get("meta")) or as_mapping(obj.get("_meta"))
+    return bool(meta) and (not _A2C_MARKS.isdisjoint(meta) or meta.get("error_code") in (4006, 4007))
+
+
+def _read_a2c(obj: Mapping[Any, Any]) -> ToolFault | None:
+    from toolfault.dialects.a2c_smcp import decode  # noqa: PLC0415 -- likewise
+
+    return decode(obj)
+
+
+#: What shows that an object is in a vocabulary, and who reads it.
+_DIALECTS: Final[
+    tuple[tuple[Callable[[Mapping[Any, Any]], bool], Callable[[Mapping[Any, Any]], ToolFault | None]], ...]
+] = (
+    (_shows_a2a, _read_a2a),
+    (_shows_a2c, _read_a2c),
+)
 
 
 # ---- exceptions

@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, TypeVar
 
-from toolfault._claims import Reader, claim_of, layers, said_in, tool_failure
+from toolfault._claims import Reader, claim_of, layers, said_in
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
-from toolfault._no_result import is_rpc_error, of_exception, of_rpc
+from toolfault._no_result import is_rpc_error, of_dialect, of_exception, of_rpc
 from toolfault._prose import looks_failed, peel
 from toolfault._received import facts_of, full_envelope, of_verdict, shown
 from toolfault._text import MESSAGE_BYTES, WINDOW, safe_str
 from toolfault._verdict import Outcome, Verdict
 from toolfault._wire import Reading, json_in, member, read
 from toolfault.dialects._frameworks import retold
+from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -116,6 +117,8 @@ def _parsed(anything: object, reader: Reader, depth: int) -> ToolFault | None:
 
 def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | None:
     # What holds a result, or stands where one would.
+    if is_mapping(anything) and (foreign := of_dialect(anything)) is not None:
+        return foreign
     if is_rpc_error(anything):
         return of_rpc(anything, reader)
     status = member(anything, "status")
@@ -154,7 +157,7 @@ def _of_result(reading: Reading, reader: Reader) -> ToolFault:
     behind: Iterator[tuple[FoundIn, Any]] = (("text", body) for body in _behind_prefixes(reading))
     for place, body in chain(reading.bodies(), behind):
         if place == "tool_failure":
-            if (failure := tool_failure(body, reading.texts)) is not None:
+            if (failure := failure_in(body, reading.texts)) is not None:
                 envelope, correlation = failure
                 facts = {"id": correlation, **facts} if correlation else facts
                 return ToolFault.of(envelope, found_in=place, received=body, outcome=outcome, facts=facts)
@@ -163,6 +166,13 @@ def _of_result(reading: Reading, reader: Reader) -> ToolFault:
             if (full := full_envelope(candidate, lambda: reading.texts)) is not None:
                 return ToolFault.of(full, found_in=place, received=candidate, outcome=outcome, facts=facts)
         weaker.append((place, body))
+    said = {
+        "isError": True,
+        "content": [{"type": "text", "text": text} for text in reading.texts],
+        "_meta": reading.meta,
+    }
+    if reading.meta and (foreign := of_dialect(said)) is not None:
+        return foreign
     for place, body in weaker:
         for candidate in layers(body):
             if (claim := claim_of(candidate)) is not None:
