@@ -33,8 +33,8 @@ MAX_RECORD: Final = 16384
 #: The version of the format.
 _VERSION: Final = 1
 
-#: The largest number that is taken for a code.
-_MAX_CODE: Final = 2**53
+#: The numbers that are taken for a code: those of 64 bits.
+_NUMBERS: Final = range(-(2**63), 2**63)
 
 #: The size of a code, profile, version or handle that is a text, in characters.
 _MAX_NAME: Final = 128
@@ -121,7 +121,7 @@ def read_record(text: object) -> Record | None:
     objects = [said.get(name) for name in ("body", "fault")]
     if not (
         _is_system(system)
-        and (_is_name(code) if system == "mcp" else type(code) is int and abs(code) < _MAX_CODE)
+        and (_is_name(code) if system == "mcp" else type(code) is int and code in _NUMBERS)
         and all(map(_is_name, names))
         and all(value is None or is_mapping(value) for value in objects)
     ):

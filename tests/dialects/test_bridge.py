@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolfault import McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault
@@ -276,9 +276,11 @@ def test_the_envelope_in_a_record_is_cleaned():
 
 
 @given(code=JSON, message=JSON, record=JSON | st.text(), body=JSON)
+@example(code=2**63 - 1, message=None, record="", body=None)
+@example(code=-(2**63), message=None, record="", body=None)
 def test_nothing_a_peer_sends_raises(code, message, record, body):
     for vocabulary in FOREIGN:
-        number = code if type(code) is int else 0
+        number = code if type(code) is int and -(2**63) <= code < 2**63 else 0
         fault = inbound(vocabulary, number, message, record=record, body=body if isinstance(body, dict) else None)
         out = outbound(fault, vocabulary)
 
