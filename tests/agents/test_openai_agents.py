@@ -180,6 +180,7 @@ def test_what_the_model_is_told_and_how_often_the_tool_runs(
         assert with_retries[2][index] is None
     else:
         assert kept.items() <= with_retries[2][index][META_KEY].items()
+        assert after[0].partition("\n")[0] == with_retries[2][index][META_KEY]["message"]
     assert (without[0].calls(tool, arguments), with_retries[0].calls(tool, arguments)) == asked
 
 

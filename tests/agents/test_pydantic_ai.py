@@ -194,9 +194,10 @@ class Tool:
         return RetryingToolset(FunctionToolset([answer]), retry=retry, **options)
 
 
-@pytest.mark.parametrize(
-    "outcome", [{"isError": True, "content": []}, {"code": "internal", "message": "no"}, "Error: no"]
-)
+BUSY = {"code": "quota_exceeded", "message": "no", "category": "transient", "retryable": True}
+
+
+@pytest.mark.parametrize("outcome", [{"isError": True, "structuredContent": BUSY, "content": []}, BUSY, "Error: no"])
 def test_what_is_returned_is_data_whatever_it_looks_like(retry, outcome):
     tool = Tool(outcome)
 
