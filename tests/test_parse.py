@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, ErrorData, InputRequiredResult, TextContent
 
-from toolfault import _parse
+from toolfault import _claims, _parse, _redact
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, McpExecuteError
 from toolfault._names import META_KEY
 from toolfault._parse import parse, raise_for_error, suspect
-from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
+from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, WINDOW
 from toolfault._wire import TOOL_FAILURE_KEY, Guidance, read, to_result
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.tool_failure import failure_in
@@ -786,6 +786,47 @@ def test_what_comes_from_the_wire_is_cleaned():
 )
 def test_nonsense_is_capped(answer):
     assert within_caps(parse(answer))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(result(*["{" + "x" * 60_000 + "}"] * 10_000), id="blocks that look like JSON"),
+        pytest.param(result(*['Failed: {"a": ' + "9" * 60_000] * 10_000), id="behind words"),
+        pytest.param(result('{"code": "' + "x" * 10_000_000 + '"}'), id="a long text that looks like JSON"),
+        pytest.param(result(structuredContent={"errors": [{"message": "no"}] * 1_000_000}), id="a list of errors"),
+        pytest.param(result(structuredContent={str(n): "no" for n in range(300_000)}), id="members"),
+        pytest.param(result(_meta={str(n): "no" for n in range(300_000)}), id="metadata"),
+        pytest.param("content=[" + "TextContent(text='x'), " * 400_000 + "] isError=True", id="what Python shows"),
+        pytest.param("Error from MCP tool 'a': " + "text='x' " * 1_000_000, id="a framework's words"),
+        pytest.param(RuntimeError("[" + '{"type": "text", "text": "no"},' * 300_000 + "]"), id="an exception's blocks"),
+        pytest.param({"error": {"code": -32603, "message": "no", "data": [{"a": 1}] * 1_000_000}}, id="details"),
+    ],
+)
+def test_the_work_is_bounded(answer, monkeypatch):
+    """
+    However much arrives, little of it is decoded, judged or cleaned.
+    """
+    done = {"decoded": 0, "judged": 0, "cleaned": 0}
+
+    def counting(kind, function):
+        def count(text, *args, **kwargs):
+            done[kind] += len(text)
+            return function(text, *args, **kwargs)
+
+        return count
+
+    monkeypatch.setattr("toolfault._wire.json.loads", counting("decoded", json.loads))
+    monkeypatch.setattr(_claims, "careful", counting("judged", _claims.careful))
+    monkeypatch.setattr("toolfault._redact.plain", counting("cleaned", _redact.plain))
+
+    fault, doubt = parse(answer), suspect(answer)
+
+    assert fault is None or within_caps(fault)
+    assert doubt is None or within_caps(doubt)
+    assert done["decoded"] <= 4 * 64 * 65_536
+    assert done["judged"] <= 4 * WINDOW
+    assert done["cleaned"] <= 64 * WINDOW
 
 
 def test_what_contains_itself_ends(caplog):

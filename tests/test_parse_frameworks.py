@@ -85,6 +85,8 @@ def raised(name, text):
         ),
         pytest.param(TEXT, "text", id="openai-agents: the text"),
         pytest.param({"type": "text", "text": TEXT}, "text", id="openai-agents: the text's dict"),
+        pytest.param(RESULT.model_dump_json(), "structured_content", id="a result as JSON"),
+        pytest.param(RESULT.model_dump_json(by_alias=True), "structured_content", id="a result as JSON of the wire"),
         pytest.param(
             is_like(
                 is_error=True,
@@ -238,6 +240,7 @@ def test_a_frameworks_text_is_read(answer, code):
         pytest.param(tool_return("Too many requests", "denied"), id="pydantic-ai: a person said no"),
         pytest.param("Too many requests", id="a text"),
         pytest.param("{" + "x" * 100_000, id="a long text"),
+        pytest.param(CallToolResult(content=[]).model_dump_json(), id="a result as JSON"),
         pytest.param({"type": "text", "text": "Too many requests"}, id="a text's dict"),
         pytest.param(
             {"status": "success", "toolUseId": "c1", "content": [{"text": "Too many requests"}]}, id="strands"

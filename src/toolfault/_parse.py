@@ -45,7 +45,7 @@ def parse(anything: object, *, tool: str | None = None, arguments: Mapping[str, 
     Args:
         anything: A result of any SDK version or as a dict, what an agent framework made of it, a JSON-RPC answer or
             error, a task, or an exception. A cancellation is no failure of the tool, and a text is one only if it is
-            a whole envelope or says by a framework's fixed words that it is an error.
+            a flagged result or a whole envelope, or says by a framework's fixed words that it is an error.
         tool: The name that was called, for reading prose: a tool called ``get_quota`` has not run out of one.
         arguments: What it was called with, likewise.
     """

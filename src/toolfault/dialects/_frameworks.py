@@ -200,7 +200,10 @@ def _of_text(text: str) -> Result | None:
     if len(text) > MAX_JSON:
         return None
     if text[:1] == "{":
-        return _result(text, failed=True) if full_envelope(json_in(text)) is not None else None
+        body = as_mapping(json_in(text))
+        if member(body, "isError", "is_error") is True:
+            return dict(body)
+        return _result(text, failed=True) if full_envelope(body) is not None else None
     if (words := pattern(_WORDS).match(text)) is not None:
         rest = text[words.end() :]
         return _result(list(_texts_in(rest)) or rest or text, failed=True)
