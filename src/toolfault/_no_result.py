@@ -54,7 +54,7 @@ _UNKNOWN_TOOL: Final = (
     r"|\b(?:tool|method)\b.{0,200}?\b(?:not found|does not exist|doesn't exist|not registered)\b"
 )
 #: What a number means together with words, in the order of asking. The band of -32000 has no agreed meanings: -32001 is
-#: a timeout of two SDKs, and an unknown session of others. The last rows are what the SDKs' own HTTP clients write.
+#: a timeout of two SDKs, and an unknown session of others. Some rows are what the SDKs' own HTTP clients write.
 _BY_NUMBER: Final[tuple[tuple[frozenset[int], str, Verdict], ...]] = (
     (frozenset({408, -32001}), r"(?i)\btim(?:ed?|ing) ?out\b|\btimeout\b|\bdeadline exceeded\b", _TIMED_OUT),
     (frozenset({-32000, -32001}), r"(?i)\bsession\b", _SESSION_GONE),
@@ -69,6 +69,10 @@ _BY_NUMBER: Final[tuple[tuple[frozenset[int], str, Verdict], ...]] = (
     (frozenset({-32600, 32600}), r"(?i)\Asession terminated\Z", _SESSION_GONE),
     (frozenset({-32601}), r"\ANot Found\Z", _NO_ENDPOINT),
     (frozenset({-32600}), r"\AUnexpected content type: ", _NO_ENDPOINT),
+    # A page to open, or a capability of the client: a person or another client helps, and no other arguments do.
+    (frozenset({-32042, -32021}), r"", Verdict(code=McpErrorCode.PERMISSION_DENIED)),
+    # The client's own headers, or its protocol's version.
+    (frozenset({-32020, -32022}), r"", Verdict(code=McpErrorCode.INTERNAL)),
 )
 
 
