@@ -360,7 +360,7 @@ def test_what_a_server_refuses_a_client_understands():
     assert (mismatch.client_version, mismatch.server_version, mismatch.reconnect) == ("0.3.1", "0.4.2", "never")
     assert (mismatch.min_supported, mismatch.max_supported) == ("0.4.0", "0.4.999")
     assert read_refusal("[" * 100_000) is None
-    assert read_refusal("[" * 1000 * 60) is None
+    assert read_refusal(json.dumps({"code": 4008, "message": "m" * 65_536})) is None
 
 
 # ---- tool results
@@ -415,6 +415,7 @@ def test_what_is_written_is_read():
     ("message", "gone"),
     [
         ("Open https://idp.example/authorize?client_id=abc&state=xyz9 to log in", ["abc", "xyz9"]),
+        ("Open https://idp.example/x?t=xyz9 or https://idp.example/y#frag9", ["xyz9", "frag9"]),
         ("state=xyz9 code_verifier: 'vvv 1'", ["xyz9", "vvv"]),
         ('{"client_secret": "s3cr3t", "scope": "repo"}', ["s3cr3t", "repo"]),
         ("Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijklmno", ["eyJ"]),
@@ -503,6 +504,30 @@ def test_markers_of_a_fault(code, protocol, meta):
     sent.pop(RECORD_KEY)
 
     assert sent == meta
+
+
+@pytest.mark.parametrize(
+    ("payload", "code"),
+    [
+        ({"code": 4017, "details": {"reason": "forbidden"}}, "permission_denied"),
+        ({"code": 4018, "details": {"reason": "gone"}}, "invalid_arguments"),
+        ({"code": 4019, "details": {"reason": "busy"}}, "quota_exceeded"),
+        ({"code": 4019, "details": {"reason": "soon"}}, "internal"),
+        ({"code": 4019, "details": {"reason": ["busy"]}}, "invalid_arguments"),
+        ({"code": 4016}, "invalid_arguments"),
+    ],
+)
+def test_what_a_payload_means(payload, code):
+    fault = decode(payload)
+
+    assert (fault.code, fault.found_in) == (code, "jsonrpc_error")
+    assert fault.envelope.message
+
+
+def test_a_hint_on_logging_in_is_the_faults_hint():
+    fault = decode(write_tool_result("m", 4006, auth_hint=AuthHint("log_in", "Log in to GitHub.")))
+
+    assert (fault.code, fault.envelope.hint, fault.found_in) == ("permission_denied", "Log in to GitHub.", "meta")
 
 
 @pytest.mark.parametrize("protocol", ["0.3", "0.4", "0.5"])
