@@ -6,6 +6,7 @@ A2C-SMCP: its flat `ErrorPayload`, its codes, its handshake, and the markers in 
 
 from __future__ import annotations
 
+from toolfault.dialects.a2c_smcp._agent import AgentError, agent_error, agent_view, user_text
 from toolfault.dialects.a2c_smcp._codec import decode, encode, sheltered, unsheltered
 from toolfault.dialects.a2c_smcp._codes import (
     PROTOCOLS,
@@ -30,15 +31,7 @@ from toolfault.dialects.a2c_smcp._handshake import (
     read_close,
     read_refusal,
 )
-from toolfault.dialects.a2c_smcp._payload import (
-    AgentError,
-    ErrorPayload,
-    InvalidPayload,
-    agent_error,
-    agent_view,
-    is_protocol_error_payload,
-    user_text,
-)
+from toolfault.dialects.a2c_smcp._payload import ErrorPayload, InvalidPayload, is_protocol_error_payload
 from toolfault.dialects.a2c_smcp._tool_result import (
     AuthHint,
     ToolFailure,

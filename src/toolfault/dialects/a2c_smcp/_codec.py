@@ -14,13 +14,9 @@ from typing import Any, Final, Literal
 from toolfault._json import is_mapping
 from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault.dialects._bridge import Outbound, inbound, outbound
+from toolfault.dialects.a2c_smcp._agent import agent_view
 from toolfault.dialects.a2c_smcp._codes import READ, WRITTEN, ErrorCode, Protocol, acknowledged
-from toolfault.dialects.a2c_smcp._payload import (
-    ErrorPayload,
-    InvalidPayload,
-    agent_view,
-    is_protocol_error_payload,
-)
+from toolfault.dialects.a2c_smcp._payload import ErrorPayload, InvalidPayload, is_protocol_error_payload
 from toolfault.dialects.a2c_smcp._tool_result import (
     MARKERS,
     ToolFailure,

@@ -1,5 +1,5 @@
 """
-One `ErrorPayload`, strictly and leniently read.
+One `ErrorPayload`, strictly read.
 
 Rule 1: flat. A payload inside another object is none, and nobody unwraps.
 Rule 2: what is not modelled survives as it came, null included; a modelled member that is null is absent.
@@ -9,14 +9,11 @@ Rule 3: ``details`` are for diagnosis. Nothing that turns a payload into text lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolfault._json import is_mapping
-from toolfault._received import shown
-from toolfault._text import MESSAGE_BYTES
 from toolfault.dialects.a2c_smcp._codes import READ, ErrorCode, Protocol, closed_set, meaning_of, server_field
 from toolfault.dialects.a2c_smcp._version import Version
 
@@ -29,10 +26,7 @@ _TEXTS: Final = (
 _MODELLED: Final = frozenset({"code", "message", "details", *_TEXTS})
 
 #: Codes are 64-bit integers with a sign; what exceeds them is a number in no other language.
-_CODES: Final = range(-(2**63), 2**63)
-
-#: The code of a failure that brings none.
-NO_CODE: Final = -1
+CODES: Final = range(-(2**63), 2**63)
 
 
 class InvalidPayload(ValueError):  # noqa: N818 -- as InvalidEnvelope
@@ -91,7 +85,7 @@ class ErrorPayload(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    code: Annotated[int, Field(strict=True, ge=_CODES[0], le=_CODES[-1])]
+    code: Annotated[int, Field(strict=True, ge=CODES[0], le=CODES[-1])]
     message: str
     details: Any = None
     server_version: str | None = None
@@ -240,9 +234,9 @@ class ErrorPayload(BaseModel):
             if name not in obj:
                 _refuse("missing-field", name)
         code = obj["code"]
-        if not _is_integer(code):
+        if not is_integer(code):
             _refuse("wrong-type", "code")
-        if code not in _CODES:
+        if code not in CODES:
             _refuse("out-of-range", "code")
         for name in ("message", *_TEXTS):
             if not isinstance(value := obj.get(name), str) and (value is not None or name == "message"):
@@ -283,8 +277,10 @@ def _refuse(kind: Literal["missing-field", "wrong-type", "out-of-range"], name: 
     raise InvalidPayload(kind, name)
 
 
-def _is_integer(value: object) -> TypeGuard[int]:
-    # True is an int in Python, and 4014.0 is none on the wire.
+def is_integer(value: object) -> TypeGuard[int]:
+    """
+    Tell whether a value is an integer on the wire: no boolean, though Python has it for one, and no 4014.0.
+    """
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -302,106 +298,4 @@ def is_protocol_error_payload(obj: object, protocol: Protocol = READ) -> bool:
     if not is_mapping(obj) or (protocol == "0.5" and "content" in obj):
         return False
     code = obj.get("code")
-    return _is_integer(code) and code in known
-
-
-# ---- the agent's view
-
-
-#: The reasons that time helps; all others, and those not known, are final.
-_PASSING: Final = frozenset({(int(ErrorCode.BLOB_WRITE_FAILED), "busy")})
-
-
-@dataclass(frozen=True, slots=True)
-class AgentError:
-    """
-    What an agent makes of a payload, whatever is wrong with it. As a text it is ``[code] message``.
-
-    Attributes:
-        code:
-            -1 where there is no integer.
-
-        message:
-            Redacted and cut to size; empty where there is no text.
-
-        details:
-            For diagnosis, never for end users; empty where there is no object.
-
-        reason:
-            ``details.reason``, known or not.
-
-        mcp_server:
-            The MCP server, in whichever spelling.
-
-        capability:
-            What the MCP server can't do.
-    """
-
-    code: int
-    message: str
-    details: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    reason: str | None = field(default=None, repr=False)
-    mcp_server: str | None = None
-    capability: str | None = None
-
-    @property
-    def retryable(self) -> bool:
-        """
-        Whether another try may succeed, as far as the reason tells; False for an unknown one.
-        """
-        return (self.code, self.reason) in _PASSING
-
-    def __str__(self) -> str:
-        """
-        Return code and message.
-        """
-        return f"[{self.code}] {self.message}"
-
-
-def agent_view(payload: object) -> AgentError:
-    """
-    Return the lenient view of anything that stands where a payload is due. Never raises.
-    """
-    obj: Mapping[Any, Any] = payload.to_wire() if isinstance(payload, ErrorPayload) else _object(payload)
-    code = obj.get("code")
-    details = _object(obj.get("details"))
-    return AgentError(
-        code=int(code) if _is_integer(code) and code in _CODES else NO_CODE,
-        message=shown(obj.get("message"), MESSAGE_BYTES),
-        details=details,
-        reason=_text(details, "reason"),
-        mcp_server=_text(obj, "mcp_server") or _text(obj, "mcp_server_name"),
-        capability=_text(obj, "capability"),
-    )
-
-
-def agent_error(ack: object, protocol: Protocol = READ) -> AgentError | None:
-    """
-    Return the failure that an acknowledgement is, leniently. None: it is a success.
-
-    Raises:
-        ValueError: There is no such version. Whatever the peer sent, nothing else.
-    """
-    return agent_view(ack) if is_protocol_error_payload(ack, protocol) else None
-
-
-def user_text(failure: ErrorPayload | AgentError) -> str:
-    """
-    Return what an end user may read of a failure: its message, redacted and cut to size, or what its code means.
-
-    Details never reach it: only code and message go in.
-    """
-    return _for_user(failure.code, failure.message)
-
-
-def _for_user(code: int, message: str) -> str:
-    return shown(message, MESSAGE_BYTES) or meaning_of(code)
-
-
-def _object(value: object) -> Mapping[Any, Any]:
-    return value if is_mapping(value) else {}
-
-
-def _text(obj: Mapping[Any, Any], name: str) -> str | None:
-    value = obj.get(name)
-    return value if isinstance(value, str) else None
+    return is_integer(code) and code in known
