@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo test test-agents-all test-dialects check bench interop soak format clean
+.PHONY: help demo test test-agents-all test-dialects check check-agents bench interop soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -16,7 +16,7 @@ help:
 	@echo "make test-mcp1      servers and clients of mcp 1.x; test-mcp1-lowest: of the lowest that is supported"
 	@echo "make test-agents-all  the adapters for agent frameworks, in four environments"
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
-	@echo "make check   ruff, mypy, pyright"
+	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
 	@echo "make bench   speed, as ratios measured side by side"
 	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server"
 	@echo "make soak    ten thousand calls, one in three failing (ARGS=--quick: fewer)"
@@ -65,6 +65,7 @@ test-%: $(VENV)-%/.stamp
 
 # The example server needs the SDK's second major; these frameworks, its clients, the first.
 test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest: $(VENV)/.demo.stamp
+test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest: export TOOLFAULT_SERVER_PYTHON = $(CURDIR)/$(BIN)/python
 
 test-agents-all: test-agents test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest
 test-dialects: test-a2c-2 test-a2c-3 test-a2c-4 test-a2a-0 test-a2a-1
@@ -78,6 +79,15 @@ check: $(VENV)/.check.stamp
 	@$(BIN)/mypy
 	@echo "==> pyright"
 	@$(BIN)/pyright
+
+# Each framework's adapter is checked against that framework.
+check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.stamp
+	@for env in agents agents_mcp1; do \
+		echo "==> mypy and pyright with the frameworks of tests/$$env"; \
+		files=$$($(BIN)/python -c 'import json, sys; print(*(name.removeprefix("../../") for name in json.load(open(sys.argv[1]))["include"]))' tests/$$env/pyrightconfig.json); \
+		$(BIN)/mypy --python-executable $(VENV)-$$(echo $$env | tr _ -)/bin/python $$files && \
+		$(BIN)/pyright -p tests/$$env || exit 1; \
+	done
 
 bench: $(VENV)/.test.stamp
 	@$(BIN)/python tests/bench/run.py $(ARGS)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, Tool, ToolAnnotations
 
-from toolfault._attempts import Attempt
+from toolfault._attempts import Attempt, model_text, says_more
 from toolfault._budget import Budget
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._parse import parse
 from toolfault._retry import Retry
-from toolfault._wire import model_text, to_result
+from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 
 
@@ -455,33 +455,61 @@ def test_an_observer_that_is_none_is_refused(observers):
 
 
 @pytest.mark.parametrize(
-    ("fault", "attempts", "text"),
+    ("fault", "text"),
     [
-        (ToolFault("internal", "m"), 1, "m\n[internal] The same call will fail again."),
-        (
-            ToolFault("internal", "m", retryable=True),
-            3,
-            "m\n[internal] The call was tried 3 times. The same call may succeed if it is retried later.",
-        ),
+        (ToolFault("internal", "m"), "m\n[internal] The same call will fail again."),
         (
             ToolFault("quota_exceeded", "m", retry_after_seconds=1, hint="h"),
-            1,
             "m\n[quota_exceeded] The same call may succeed if it is retried after 1 second.\nHint: h",
         ),
         (
             ToolFault("invalid_arguments", "m", hint="h"),
-            1,
             "m\n[invalid_arguments] The same call will fail again; change its arguments. Hint: h",
         ),
         (
             ToolFault("tool_panicked", "\ud800", hint="h"),
-            2,
-            "\ufffd\n[tool_panicked] The call was tried 2 times. The same call will fail again. Hint: h",
+            "\ufffd\n[tool_panicked] The same call will fail again. Hint: h",
+        ),
+        pytest.param(
+            parse({"isError": True, "content": [{"type": "text", "text": "the tea is cold"}]}),
+            "the tea is cold\n[internal]",
+            id="prose that says nothing of the cause",
         ),
     ],
 )
-def test_what_a_model_reads(fault, attempts, text):
-    assert model_text(fault, attempts=attempts) == text
+def test_what_a_model_reads(fault, text):
+    assert model_text(fault) == text
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"tool": SAFE}, "The call was tried 3 times. The same call may succeed if it is retried later."),
+        ({}, "It may have taken effect: check before repeating it. The same call may succeed if it is retried later."),
+    ],
+    ids=["repeated", "not safe"],
+)
+def test_what_a_model_reads_of_the_attempts(options, told):
+    world = World([BUSY])
+
+    retried = world.retry().run_sync(world.attempt_sync, **options)
+
+    assert model_text(retried.fault, retried.attempts) == f"no\n[internal] {told}"
+
+
+@pytest.mark.parametrize(
+    ("text", "more"), [("no", False), ("The same call may succeed if it is retried later.", False), ("else", True)]
+)
+def test_what_else_a_result_says(text, more):
+    fault = parse(BUSY)
+
+    assert says_more(text, fault, model_text(fault)) is more
+
+
+def test_prose_has_nothing_more_to_say():
+    fault = parse({"isError": True, "content": [{"type": "text", "text": "the <b>tea</b> is cold"}]})
+
+    assert not says_more("the <b>tea</b> is cold", fault, model_text(fault))
 
 
 # Budgets.

@@ -30,7 +30,7 @@ DATA = sorted(SPECS.rglob("*.json"))
 SUITES = [path for path in DATA if path.parent.name == "vectors" and path.name != "suite.schema.json"]
 
 #: Which letter the rules of which page have.
-LETTERS = {"envelope.md": "E", "result.md": "W", "classify.md": "C", "retry.md": "R", "bridge.md": "B"}
+LETTERS = {"envelope.md": "E", "result.md": "W", "classify.md": "C", "retry.md": "R", "bridge.md": "B", "a2c-smcp.md": "A", "a2a.md": "G"}
 
 #: The sections whose every rule has a case, and the suites in which it stands.
 COVERED = {
@@ -114,7 +114,7 @@ def test_rules_that_are_named_exist(page):
     """
     No page refers to a rule that is not there.
     """
-    named = set(re.findall(r"\b([EWCRB][1-9]\d?)\b", page.read_text(encoding="utf-8")))
+    named = set(re.findall(r"\b([EWCRBAG][1-9]\d?)\b", page.read_text(encoding="utf-8")))
 
     assert set() == named - set(EVERY_RULE)
 

@@ -1,14 +1,17 @@
 """
-What is told of the attempts of a call: each one, all of them, and why there was no further one.
+What is told of the attempts of a call, to programs and to models: each one, all of them, why there was no further one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._text import encodable
+from toolfault._wire import advice_for
 from toolfault.errors import ToolFault
 
 
@@ -124,3 +127,51 @@ class RetryObserver(Protocol):
         Stand around one attempt; what is entered is called with how it failed, or with None after a success.
         """
         ...
+
+
+# ---- what a model is told
+
+
+def model_text(fault: ToolFault, attempts: Sequence[Attempt] = ()) -> str:
+    """
+    Return one text from which a model reads message, code, whether and when to retry, and the hint.
+
+    For agent frameworks that hand a model nothing but a text. The envelope's message stands first, verbatim.
+
+    Args:
+        fault: How the call failed.
+        attempts: All attempts of it, if it was tried by `Retry`.
+    """
+    envelope = fault.envelope
+    parts = [f"[{envelope.code.value}]"]
+    if len(attempts) > 1:
+        parts.append(f"The call was tried {len(attempts)} times.")
+    if envelope.retryable and attempts and attempts[-1].stopped == "not_safe":
+        parts.append(_UNSAFE)
+    if not envelope.retryable and not (fault.found_in == "prose" and fault.code in _OPEN):
+        parts.append(_FINAL.get(envelope.category, "The same call will fail again."))
+    advice = advice_for(envelope)
+    return encodable(f"{envelope.message}\n{' '.join([*parts, advice] if advice else parts)}")
+
+
+#: What is said where nobody knows whether repeating is safe.
+_UNSAFE: Final = "It may have taken effect: check before repeating it."
+
+#: What is said of a failure that no retry mends, where its category tells more than that.
+_FINAL: Final = {McpErrorCategory.VALIDATION: "The same call will fail again; change its arguments."}
+
+#: What prose is read as when it says nothing of the cause, so nothing of retries either.
+_OPEN: Final = frozenset({McpErrorCode.INTERNAL, McpErrorCode.UNKNOWN})
+
+
+def says_more(text: str, fault: ToolFault, told: str) -> bool:
+    """
+    Tell whether a text of a failed result says what `model_text` has not told yet.
+
+    Args:
+        text: One block of the result's content.
+        fault: The failure that was read out of the result.
+        told: What `model_text` made of it.
+    """
+    # A failure that was read out of prose has all of the prose as its message, cleaned and cut to size.
+    return fault.found_in != "prose" and text not in told

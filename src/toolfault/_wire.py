@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
-from toolfault._codes import McpErrorCategory
+from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_array, is_mapping
 from toolfault._names import META_KEY, META_VERSION
-from toolfault._text import encodable
+from toolfault._text import WINDOW, encodable, pattern
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -128,30 +128,6 @@ def advice_for(envelope: McpExecuteError) -> str:
     if envelope.hint:
         parts.append(f"Hint: {envelope.hint}")
     return "\n".join(parts)
-
-
-def model_text(fault: ToolFault, *, attempts: int = 1) -> str:
-    """
-    Return one text from which a model reads message, code, whether and when to retry, and the hint.
-
-    For agent frameworks that hand a model nothing but a text. The envelope's message stands first, verbatim.
-
-    Args:
-        fault: What went wrong.
-        attempts: How often the call was tried.
-    """
-    envelope = fault.envelope
-    parts = [f"[{envelope.code.value}]"]
-    if attempts > 1:
-        parts.append(f"The call was tried {attempts} times.")
-    if not envelope.retryable:
-        parts.append(_FINAL.get(envelope.category, "The same call will fail again."))
-    advice = advice_for(envelope)
-    return encodable(f"{envelope.message}\n{' '.join([*parts, advice] if advice else parts)}")
-
-
-#: What is said of a failure that no retry mends, where its category tells more than that.
-_FINAL: Final = {McpErrorCategory.VALIDATION: "The same call will fail again; change its arguments."}
 
 
 def json_safe(value: Any, depth: int = 8) -> Any:
@@ -266,6 +242,43 @@ def json_in(text: str) -> Any:
         return json.loads(stripped)
     except (ValueError, RecursionError):
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """
+    What `hosting.model_text`, or `advice_for` behind a message, left of a fault. None: it does not say.
+    """
+
+    message: str
+    code: str | None
+    retryable: bool | None
+    wait: int | None
+    hint: str | None
+
+
+_RETRIED: Final = r"(?P<retried>The same call may succeed if it is retried)(?: (?P<now>now)| later| after (?P<wait>\d{1,10}) seconds?)\."
+_MODEL_TEXT: Final = (
+    rf"(?s)\n\[(?P<code>{'|'.join(McpErrorCode)})\](?: The call was tried \d{{1,9}} times\.)?"
+    r"(?: It may have taken effect: check before repeating it\.)?"
+    r"(?: (?P<final>The same call will fail again)(?:\.|; change its arguments\.))?"
+    rf"(?: {_RETRIED})?(?:\sHint: (?P<hint>.*))?\Z"
+)
+_ADVICE: Final = rf"(?s)\n(?P<code>)(?P<final>)(?:{_RETRIED})(?:\nHint: (?P<hint>.*))?\Z"
+
+
+def advised_in(text: str) -> Advised | None:
+    """
+    Return what a text says by the words of `model_text` or `advice_for`, for who has nothing else. None: nothing.
+    """
+    if len(text) > WINDOW or "\n" not in text:
+        return None
+    match = pattern(_MODEL_TEXT).search(text) or pattern(_ADVICE).search(text)
+    if match is None or not (message := text[: match.start()]):
+        return None
+    retryable = True if match["retried"] else False if match["final"] else None
+    wait = 0 if match["now"] else int(match["wait"]) if match["wait"] else None
+    return Advised(message, match["code"] or None, retryable, wait, match["hint"])
 
 
 def member(obj: Any, *names: str) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Final
 
+from toolfault._attempts import model_text, says_more
 from toolfault._case import Call, Phase
 from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
@@ -18,7 +19,7 @@ from toolfault._retry import Course
 from toolfault._schema import widen_schema
 from toolfault._text import encodable
 from toolfault._verdict import Verdict
-from toolfault._wire import json_safe, last_resort, model_text, to_result
+from toolfault._wire import json_safe, last_resort, to_result
 
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "last_resort",
     "model_text",
     "quick",
+    "says_more",
     "to_result",
     "widen_schema",
 ]

@@ -9,7 +9,7 @@ Rule 3: what would end the run, ends it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary, WeakSet
@@ -28,7 +28,8 @@ except ImportError as exc:
     ) from exc
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import META_KEY, META_VERSION, model_text
+from toolfault.hooks import Attempt
+from toolfault.hosting import META_KEY, META_VERSION, model_text, says_more
 
 
 __all__ = ["ToolFaultPlugin"]
@@ -117,7 +118,7 @@ class ToolFaultPlugin(BasePlugin):
             return None
         # What is raised here would end the run as a fault of the plugin.
         result = {"isError": True} if ended.result is None else ended.result
-        return _told(result, ended.fault, len(ended.attempts)) if _is_error(result) else result
+        return _told(result, ended.fault, ended.attempts) if _is_error(result) else result
 
     def _rules(self, tool: McpTool) -> Retry:
         # A toolset makes its tools anew for each request, with the one manager of its sessions.
@@ -129,10 +130,10 @@ def _is_error(result: Any) -> bool:
     return isinstance(result, dict) and cast("dict[str, Any]", result).get("isError") is True
 
 
-def _told(result: dict[str, Any], fault: ToolFault, attempts: int) -> dict[str, Any]:
-    text = model_text(fault, attempts=attempts)
-    # What a block says that is not in the text yet, such as a server's own report, stays behind it.
-    rest = [block for block in result.get("content", ()) if block["type"] != "text" or block["text"] not in text]
+def _told(result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    text = model_text(fault, attempts)
+    content: list[dict[str, Any]] = result.get("content", [])
+    rest = [block for block in content if block["type"] != "text" or says_more(block["text"], fault, text)]
     told: dict[str, Any] = {**result, "content": [{"type": "text", "text": text}, *rest]}
     if fault.found_in not in _KEPT:
         # Nobody should have to read it out of the new text.

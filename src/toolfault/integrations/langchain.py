@@ -16,13 +16,13 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import model_text
+from toolfault.hosting import model_text, says_more
 
 
 try:
     from langchain_core.messages import ToolMessage
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest
-    from mcp.types import CallToolResult, ContentBlock, TextContent
+    from mcp.types import CallToolResult, TextContent
 except ImportError as exc:
     if not (exc.name or "").startswith(("langchain", "mcp")):
         raise
@@ -104,7 +104,7 @@ class ToolFaultInterceptor:
         result = came.unwrap()
         if came.fault is None or not isinstance(result, CallToolResult):
             return result
-        told = model_text(came.fault, attempts=len(came.attempts))
+        told = model_text(came.fault, came.attempts)
         return _told(request, result, came.fault, told, name=getattr(tool, "name", request.name))
 
 
@@ -128,7 +128,9 @@ def _told(
     """
     Return a failed result from which a model reads all there is.
     """
-    kept = [block for block in result.content if not _is_told(block, fault, told)]
+    kept = [
+        block for block in result.content if not isinstance(block, TextContent) or says_more(block.text, fault, told)
+    ]
     call_id: Any = getattr(request.runtime, "tool_call_id", None)
     if call_id is None:
         return result.model_copy(update={"content": [TextContent(type="text", text=told), *kept]})
@@ -140,8 +142,3 @@ def _told(
         status="error",
         artifact={"structured_content": fault.envelope.to_wire()},
     )
-
-
-def _is_told(block: ContentBlock, fault: ToolFault, told: str) -> bool:
-    # A failure that was read out of prose has all of the prose as its message.
-    return isinstance(block, TextContent) and (fault.found_in == "prose" or block.text in told)

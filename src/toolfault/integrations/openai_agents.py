@@ -8,7 +8,7 @@ Rule 2: of a failed result the model reads one text with message, code, hint and
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,8 @@ except ImportError as exc:
     ) from exc
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import META_KEY, META_VERSION, model_text
+from toolfault.hooks import Attempt
+from toolfault.hosting import META_KEY, META_VERSION, model_text, says_more
 
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class RetryingMCPServer(MCPServer):
             read=partial(parse, tool=tool_name, arguments=arguments),
         )
         result = ended.unwrap()
-        return result if ended.fault is None else _told(result, ended.fault, len(ended.attempts))
+        return result if ended.fault is None else _told(result, ended.fault, ended.attempts)
 
     async def _tool(self, name: str) -> Tool | None:
         # Before a model can call one, the framework has listed them.
@@ -109,10 +110,11 @@ class RetryingMCPServer(MCPServer):
         return next((tool for tool in tools if tool.name == name), None)
 
 
-def _told(result: CallToolResult, fault: ToolFault, attempts: int) -> CallToolResult:
-    text = model_text(fault, attempts=attempts)
-    # What a block says that is not in the text yet, such as a server's own report, stays behind it.
-    rest = [block for block in result.content if not (isinstance(block, TextContent) and block.text in text)]
+def _told(result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt]) -> CallToolResult:
+    text = model_text(fault, attempts)
+    rest = [
+        block for block in result.content if not isinstance(block, TextContent) or says_more(block.text, fault, text)
+    ]
     changed: dict[str, Any] = {"content": [TextContent(type="text", text=text), *rest]}
     if fault.found_in not in _KEPT:
         # Nobody should have to read it out of the new text.

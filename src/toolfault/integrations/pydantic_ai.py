@@ -89,7 +89,7 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
             read=partial(_read, tool=name, arguments=tool_args),
         )
         if ended.fault is not None and isinstance(ended.error, ModelRetry | ToolFailed):
-            raise ToolFailed(model_text(ended.fault, attempts=len(ended.attempts))) from ended.error
+            raise ToolFailed(model_text(ended.fault, ended.attempts)) from ended.error
         return ended.unwrap()
 
 

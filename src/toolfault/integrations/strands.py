@@ -18,7 +18,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import Course, model_text
+from toolfault.hosting import Course, model_text, says_more
 
 
 try:
@@ -90,7 +90,7 @@ class ToolFaultHooks:
             return
         wait = course.after(fault, tool.mcp_tool)
         # Also before another attempt: an agent that was stopped meanwhile makes none.
-        event.result = _told(result, fault, model_text(fault, attempts=len(course.attempts)))
+        event.result = _told(result, fault, model_text(fault, course.attempts))
         if wait is not None:
             self._remember(key, course)
             await self._retry.sleep(wait)
@@ -125,10 +125,5 @@ def _told(result: dict[str, Any], fault: ToolFault, told: str) -> Any:
     """
     Return a failed result from which a model reads all there is.
     """
-    kept = [block for block in result["content"] if not _is_told(block, fault, told)]
+    kept = [block for block in result["content"] if "text" not in block or says_more(block["text"], fault, told)]
     return {**result, "content": [{"text": told}, *kept]}
-
-
-def _is_told(block: dict[str, Any], fault: ToolFault, told: str) -> bool:
-    # A failure that was read out of prose has all of the prose as its message.
-    return "text" in block and (fault.found_in == "prose" or block["text"] in told)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import functools
 import logging
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ from mcp.client.session_group import ClientSessionGroup
 from mcp.types import PaginatedRequestParams, TextContent
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hooks import AttemptHook
-from toolfault.hosting import ATTEMPT_KEY, model_text
+from toolfault.hooks import Attempt, AttemptHook
+from toolfault.hosting import ATTEMPT_KEY, model_text, says_more
 
 
 _log = logging.getLogger("toolfault")
@@ -166,7 +166,7 @@ class _RetryingSession:
             read=functools.partial(parse, tool=name, arguments=arguments),
         )
         if self._rewrite and retried.error is None and retried.fault is not None:
-            return _rewritten(retried.unwrap(), retried.fault, len(retried.attempts))
+            return _rewritten(retried.unwrap(), retried.fault, retried.attempts)
         return retried.unwrap()
 
     def _numbered(self, options: dict[str, Any], number: int) -> dict[str, Any]:
@@ -255,13 +255,15 @@ def _sdk_sessions() -> tuple[type, ...]:
 _TAKES_META: Final = _sdk_sessions()
 
 
-def _rewritten(result: Any, fault: ToolFault, attempts: int) -> Any:
+def _rewritten(result: Any, fault: ToolFault, attempts: Sequence[Attempt]) -> Any:
     """
-    Return a failed result whose texts are one, for a model; blocks of other kinds stay.
+    Return a failed result whose first text tells a model everything; what says more stays behind it.
     """
-    text = TextContent(type="text", text=model_text(fault, attempts=attempts))
-    others = [block for block in result.content if getattr(block, "type", None) != "text"]
-    return result.model_copy(update={"content": [text, *others]})
+    told = model_text(fault, attempts)
+    rest = [
+        block for block in result.content if not isinstance(block, TextContent) or says_more(block.text, fault, told)
+    ]
+    return result.model_copy(update={"content": [TextContent(type="text", text=told), *rest]})
 
 
 # ---- a client that asks its own property ``session`` for everything: FastMCP's
