@@ -15,18 +15,16 @@ from types import SimpleNamespace
 import anyio
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, ErrorData, InputRequiredResult, TextContent
 
 from toolfault import _claims, _parse, _redact
-from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCode
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, McpExecuteError
 from toolfault._names import META_KEY
 from toolfault._parse import parse, raise_for_error, suspect
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, WINDOW
-from toolfault._wire import TOOL_FAILURE_KEY, Guidance, read, to_result
+from toolfault._wire import TOOL_FAILURE_KEY, read
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import ToolFault
@@ -900,99 +898,6 @@ def within_caps(fault):
     assert fault.outcome in {None, "not_executed", "unknown", "executed"}
     assert json.dumps(fault.facts).encode()
     return True
-
-
-WORDS = st.sampled_from(
-    [
-        *FULL,
-        *FAILURE,
-        *DEFAULTS,
-        *McpErrorCategory,
-        *("isError", "content", "structuredContent", "_meta", META_KEY, TOOL_FAILURE_KEY, "error", "result", "status"),
-        *(
-            "taskId",
-            "failed",
-            "completed",
-            "data",
-            "text",
-            "type",
-            "true",
-            "30",
-            "retry_after",
-            "RATE_LIMITED",
-            "outcome",
-        ),
-    ]
-)
-TEXT = st.text(max_size=40) | WORDS | st.sampled_from(["{", '{"error": {"code": "x"}}', "Error: timed out", "\ud800"])
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | TEXT, inner, max_size=6),
-    max_leaves=25,
-)
-
-
-@given(JSON)
-def test_any_json_is_read(value):
-    fault = parse(value)
-
-    assert fault is None or within_caps(fault)
-    assert suspect(value) is None or within_caps(suspect(value))
-
-
-@given(
-    structured=JSON, meta=st.dictionaries(st.sampled_from([META_KEY, TOOL_FAILURE_KEY]), JSON), content=JSON, text=TEXT
-)
-def test_any_error_result_is_a_failure(structured, meta, content, text):
-    blocks = content if isinstance(content, list) else [{"type": "text", "text": text}, content]
-
-    assert within_caps(parse({"isError": True, "content": blocks, "structuredContent": structured, "_meta": meta}))
-
-
-@given(code=st.integers(), message=st.text(max_size=60) | TEXT, data=JSON)
-def test_any_jsonrpc_error_is_a_failure(code, message, data):
-    assert within_caps(parse({"error": {"code": code, "message": message, "data": data}}))
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from([*FULL, "error", "status", "retry_after", "errorType"]), JSON, min_size=1, max_size=8
-    )
-)
-def test_a_claim_is_dropped_alone(body):
-    fault = parse(result("plain", structuredContent=body))
-
-    assert within_caps(fault)
-    if isinstance(body.get("code"), str) and body["code"] in set(DEFAULTS):
-        assert fault.code == body["code"]
-
-
-# There and back.
-
-
-PLAIN = st.text(
-    st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="<>\\/'\"=:@-_."), min_size=1, max_size=60
-)
-FAULTS = st.builds(
-    ToolFault,
-    st.sampled_from(list(McpErrorCode)),
-    PLAIN,
-    category=st.none() | st.sampled_from(list(McpErrorCategory)),
-    retryable=st.none() | st.booleans(),
-    retry_after_seconds=st.none() | st.integers(0, MAX_RETRY_AFTER_SECONDS),
-    hint=st.none() | PLAIN,
-    causes=st.lists(PLAIN, max_size=5),
-    outcome=st.sampled_from([None, "not_executed", "unknown", "executed"]),
-)
-
-
-@given(fault=FAULTS, guidance=st.sampled_from(list(Guidance)), structured=st.booleans())
-def test_what_is_written_is_read(fault, guidance, structured):
-    got = parse(to_result(fault, guidance=guidance, structured=structured))
-
-    assert got.envelope == fault.envelope
-    assert got.found_in == ("structured_content" if structured else "meta")
-    assert got.outcome == (None if guidance is Guidance.NONE else fault.outcome)
 
 
 # Suspicion.

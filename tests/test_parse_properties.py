@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from types import SimpleNamespace
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mcp.types import CallToolResult
 
@@ -19,6 +19,8 @@ from toolfault._names import META_KEY
 from toolfault._received import MAX_CAUSES, shown
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
 from toolfault._wire import TOOL_FAILURE_KEY, Guidance, to_result
+from toolfault.hooks import Attempt
+from toolfault.hosting import model_text
 
 
 # ---- anything
@@ -110,6 +112,25 @@ def test_what_is_known_of_the_call_never_breaks_reading(value, tool, arguments):
     answer = {"isError": True, "content": value, "structuredContent": value}
 
     assert within_caps(parse(answer, tool=tool, arguments=arguments))
+
+
+@given(code=st.integers(), message=TEXT, data=JSON)
+def test_any_jsonrpc_error_is_a_failure(code, message, data):
+    error = {"code": code, "message": message, "data": data}
+
+    assert within_caps(parse({"jsonrpc": "2.0", "id": 1, "error": error}))
+    assert within_caps(parse({"taskId": "t", "status": "failed", "error": error}))
+
+
+@given(st.dictionaries(NAMES, JSON, max_size=8), st.sampled_from([*McpErrorCode]))
+def test_a_claim_that_makes_no_sense_is_dropped_alone(members, code):
+    answer = {"isError": True, "content": [], "structuredContent": {**members, "code": code.value, "message": "plain"}}
+    inner = [members.get(name) for name in ("error", "errors", "error_verdict", "result")]
+
+    fault = parse(answer)
+
+    # What stands inside may say it better; nothing beside it takes the code away.
+    assert fault.code is code or any(isinstance(value, dict | list | str) and value for value in inner)
 
 
 # ---- hostile objects
@@ -282,6 +303,37 @@ def test_an_envelope_that_only_a_text_carries_is_read(fault, before):
 
     for answer in answers:
         assert parse(answer).envelope == fault.envelope
+
+
+@given(FAULTS, st.lists(st.sampled_from([None, "not_safe", "attempts"]), max_size=3))
+def test_what_a_model_is_told_is_read(fault, ends):
+    """
+    For who has nothing but the text: all but the category, the causes, and a wait that nobody should make.
+    """
+    assume("\nHint: " not in fault.envelope.message and "may succeed if" not in fault.envelope.message)
+    text = model_text(
+        fault, [Attempt(number=number, fault=fault, wait=1.0, stopped=end) for number, end in enumerate(ends, 1)]
+    )
+
+    for answer in (text, RuntimeError(text), {"isError": True, "content": text}):
+        got = parse(answer).envelope
+
+        assert (got.code, got.message, got.retryable) == (fault.code, str(fault), fault.envelope.retryable)
+        assert got.hint == fault.envelope.hint
+        assert got.retry_after_seconds == (fault.envelope.retry_after_seconds if got.retryable else None)
+
+
+@given(FAULTS)
+def test_the_advice_behind_a_message_is_read(fault):
+    """
+    Of a client that kept the content and lost the rest.
+    """
+    assume(fault.envelope.retryable and "may succeed if" not in str(fault) and "{" not in str(fault))
+
+    got = parse({"isError": True, "content": to_result(fault)["content"]}).envelope
+
+    assert (got.message, got.retryable, got.hint) == (str(fault), True, fault.envelope.hint)
+    assert got.retry_after_seconds == fault.envelope.retry_after_seconds
 
 
 @given(FAULTS, st.sampled_from([*Guidance]), st.booleans())

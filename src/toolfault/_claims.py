@@ -19,7 +19,7 @@ from toolfault._prose import careful
 from toolfault._received import ID_BYTES, MAX_CAUSES, envelope_of, first_shown, http_status, shown
 from toolfault._text import WINDOW
 from toolfault._verdict import Outcome, Verdict
-from toolfault._wire import as_flag, as_mapping, json_in
+from toolfault._wire import advised_in, as_flag, as_mapping, json_in
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -238,6 +238,27 @@ def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
     if not (claim.word or claim.message or hint or {claim.status, claim.number, delay, retryable} != {None}):
         return None
     return claim if claim.message else replace(claim, message=_first_text(obj, _OTHER_MESSAGE_NAMES))
+
+
+def claim_in(text: str) -> Claim | None:
+    """
+    Return what a text claims by the words in which our own half tells a model of a failure. None: nothing.
+    """
+    told = advised_in(text)
+    if told is None:
+        return None
+    return Claim(
+        word=told.code,
+        own=told.code is not None,
+        status=None,
+        number=None,
+        message=told.message,
+        category=None,
+        retryable=told.retryable,
+        delay=claimed_seconds(told.wait),
+        hint=told.hint,
+        causes=(),
+    )
 
 
 def _is_known(word: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._causes import causes_of, leaves_of
-from toolfault._claims import Reader, claim_of, layers, of_status
+from toolfault._claims import Reader, claim_in, claim_of, layers, of_status
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._json import is_array
 from toolfault._names import META_KEY, qualified_name
@@ -292,8 +292,8 @@ def _telling(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault | 
     for candidate in layers(body):
         if (full := full_envelope(candidate)) is not None:
             return ToolFault.of(full, found_in="exception", received=candidate)
-    claim = claim_of(as_mapping(body))
-    return None if claim is None else claim.fault("exception", reader, received=body)
+    claim = claim_of(as_mapping(body)) or claim_in(text)
+    return None if claim is None else claim.fault("exception", reader, received=body or text)
 
 
 def _reported(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, TypeVar
 
-from toolfault._claims import Reader, claim_of, layers, said_in
+from toolfault._claims import Reader, claim_in, claim_of, layers, said_in
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
@@ -233,6 +233,8 @@ def _of_prose(
     # Each gets its share, or a long first block would push out the error in the last.
     share = max(1, len(said))
     text = "\n".join(text[: WINDOW // share] for text in said)
+    if (claim := claim_in(text)) is not None:
+        return claim.fault("prose", reader, received=received or text, outcome=outcome, facts=facts)
     verdict = (reader.prose(text) if text else None) or Verdict(code=otherwise)
     if verdict.upstream_status is not None:
         facts = {"upstream_status": verdict.upstream_status, **(facts or {})}

@@ -257,7 +257,10 @@ class Advised:
     hint: str | None
 
 
-_RETRIED: Final = r"(?P<retried>The same call may succeed if it is retried)(?: (?P<now>now)| later| after (?P<wait>\d{1,10}) seconds?)\."
+_RETRIED: Final = (
+    r"(?P<retried>The same call may succeed if it is retried)"
+    r"(?: (?P<now>now)| later| after (?P<wait>\d{1,10}) seconds?)\."
+)
 _MODEL_TEXT: Final = (
     rf"(?s)\n\[(?P<code>{'|'.join(McpErrorCode)})\](?: The call was tried \d{{1,9}} times\.)?"
     r"(?: It may have taken effect: check before repeating it\.)?"

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 from toolfault._json import is_array, is_mapping
 from toolfault._received import full_envelope
 from toolfault._text import pattern, safe_str
-from toolfault._wire import MAX_JSON, as_mapping, json_in, member, read
+from toolfault._wire import MAX_JSON, advised_in, as_mapping, json_in, member, read
 
 
 Result: TypeAlias = dict[str, Any]
@@ -199,6 +199,8 @@ _WORDS: Final = (
 def _of_text(text: str) -> Result | None:
     if len(text) > MAX_JSON:
         return None
+    if (told := advised_in(text)) is not None and told.code is not None:
+        return _result(text, failed=True)
     if text[:1] == "{":
         body = as_mapping(json_in(text))
         if member(body, "isError", "is_error") is True:
