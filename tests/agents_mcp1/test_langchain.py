@@ -345,9 +345,9 @@ TOLD = [
         ['{"code": "RATE_LIMITED", "message": "slow down"}'],
     ),
     (said(text("lost: " + 9999 * "x ")), "lost: x x x", []),
-    (said(), "The tool failed without saying why.\n[unknown] ", []),
-    (said(text("bad"), PICTURE), "bad\n[internal] ", [PICTURE]),
-    (said(text("bad"), {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}), "bad\n[internal] ", []),
+    (said(), "The tool failed without saying why.\n[unknown]", []),
+    (said(text("bad"), PICTURE), "bad\n[internal]", [PICTURE]),
+    (said(text("bad"), {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}), "bad\n[internal]", []),
     (failed("invalid_arguments", "No such city", hint="Try Oslo"), "No such city\n[invalid_arguments] ", []),
 ]
 
@@ -379,7 +379,7 @@ def test_outside_of_langgraph_other_blocks_stay(patience):
     result = intercept(ToolFaultInterceptor(patience.rules()), Handler(said(text("bad"), PICTURE)), runtime=None)
 
     assert result.isError
-    assert result.content[0].text.startswith("bad\n[internal] ")
+    assert result.content[0].text.startswith("bad\n[internal]")
     assert [PICTURE] == result.content[1:]
 
 

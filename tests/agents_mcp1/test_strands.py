@@ -342,8 +342,8 @@ TOLD = [
         [{"text": '{"code": "RATE_LIMITED", "message": "slow down"}'}],
     ),
     (said({"text": "lost: " + 9999 * "x "}), "lost: x x x", []),
-    (said(), "The tool failed without saying why.\n[unknown] ", []),
-    (said({"text": "bad"}, PICTURE), "bad\n[internal] ", [PICTURE]),
+    (said(), "The tool failed without saying why.\n[unknown]", []),
+    (said({"text": "bad"}, PICTURE), "bad\n[internal]", [PICTURE]),
     (failed("invalid_arguments", "No such city", hint="Try Oslo"), "No such city\n[invalid_arguments] ", []),
 ]
 
