@@ -177,7 +177,7 @@ _A2C_MARKS: Final = frozenset({"a2c_timeout", "a2c_cancelled", "a2c_cancel_reaso
 
 def _shows_a2c(obj: Mapping[Any, Any]) -> bool:
     code: Any = obj.get("code")
-    if type(code) is int:
+    if type(code) is int and isinstance(obj.get("message"), str):
         marked = any(name in obj for name in _A2C_MEMBERS) or RECORD_KEY in as_mapping(obj.get("details"))
         return 4000 < code < 4200 or (code > 0 and marked)
     meta = as_mapping(obj.get("meta")) or as_mapping(obj.get("_meta"))

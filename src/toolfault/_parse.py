@@ -105,7 +105,8 @@ def raise_for_error(result: T, *, tool: str | None = None, arguments: Mapping[st
 def _parsed(anything: object, reader: Reader, depth: int) -> ToolFault | None:
     if isinstance(anything, BaseException):
         return of_exception(anything, reader)
-    if depth and (told := retold(anything)) is not None:
+    # Only what the caller holds is a framework's; what stands inside may be data.
+    if depth == _MAX_DEPTH and (told := retold(anything)) is not None:
         return _parsed(told, reader, depth - 1)
     reading = read(anything)
     if reading is not None:
@@ -166,12 +167,7 @@ def _of_result(reading: Reading, reader: Reader) -> ToolFault:
             if (full := full_envelope(candidate, lambda: reading.texts)) is not None:
                 return ToolFault.of(full, found_in=place, received=candidate, outcome=outcome, facts=facts)
         weaker.append((place, body))
-    said = {
-        "isError": True,
-        "content": [{"type": "text", "text": text} for text in reading.texts],
-        "_meta": reading.meta,
-    }
-    if reading.meta and (foreign := of_dialect(said)) is not None:
+    if reading.meta and (foreign := of_dialect(_retold(reading))) is not None:
         return foreign
     for place, body in weaker:
         for candidate in layers(body):
@@ -180,6 +176,11 @@ def _of_result(reading: Reading, reader: Reader) -> ToolFault:
     silent = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
     texts = reading.texts or [said for _, body in weaker for said in said_in(body)]
     return _of_prose(texts, reader, silent, outcome=outcome, facts=facts)
+
+
+def _retold(reading: Reading) -> dict[str, Any]:
+    blocks = [{"type": "text", "text": text} for text in reading.texts]
+    return {"isError": True, "content": blocks, "_meta": reading.meta}
 
 
 def _behind_prefixes(reading: Reading) -> Iterator[Any]:
