@@ -22,6 +22,7 @@ LAYERS = [
     {"_classify", "_log", "_no_result"},
     {"_attempts", "_parse"},
     {"_guard", "_retry"},
+    {"_servers"},
     {"", "hooks", "hosting", "testing"},
     {"integrations"},
 ]

@@ -4,6 +4,7 @@ Trying again: a table of what happens, and what holds for all. No test sleeps; c
 
 import asyncio
 import contextlib
+import gc
 import threading
 
 import anyio
@@ -18,6 +19,7 @@ from toolfault._budget import Budget
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._parse import parse
 from toolfault._retry import Retry
+from toolfault._servers import Servers
 from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 
@@ -682,3 +684,45 @@ def test_attempts_and_waits_stay_within_the_rules(rules, faults, chance, lasting
         assert idempotent is not False
         hinted = rules["trust_hints"] and bool(tool) and True in tool.values()
         assert idempotent or hinted or made.fault.outcome == "not_executed"
+
+
+# Several servers.
+
+
+def test_each_server_has_rules_with_a_budget_of_its_own():
+    class Server:
+        pass
+
+    servers, one, other = Servers(), Server(), Server()
+
+    assert servers.rules("a") is servers.rules("a")
+    assert servers.rules(one) is servers.rules(one)
+    assert len({id(servers.rules(key).budget) for key in ("a", "b", one, other)}) == 4
+
+
+def test_a_budget_that_is_given_is_shared():
+    budget = Budget()
+
+    assert Servers(Retry(budget=budget)).rules("a").budget is budget
+
+
+def test_a_server_that_is_gone_is_forgotten():
+    class Server:
+        pass
+
+    servers = Servers()
+    servers.rules(Server())
+    gc.collect()
+
+    assert len(servers._by_object) == 0
+
+
+@pytest.mark.parametrize(("names", "word"), [(["a"], True), (["x", "b"], True), (["x"], None), ([], None)])
+def test_the_operators_word(names, word):
+    assert Servers(idempotent=["a", "b"]).word(*names) is word
+
+
+@pytest.mark.parametrize("idempotent", ["search", b"search", 3])
+def test_names_that_are_no_list_are_refused(idempotent):
+    with pytest.raises(ValueError, match="idempotent is a list"):
+        Servers(idempotent=idempotent)

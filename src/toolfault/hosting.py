@@ -17,6 +17,7 @@ from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
 from toolfault._quick import Check, quick
 from toolfault._retry import Course
 from toolfault._schema import widen_schema
+from toolfault._servers import Servers
 from toolfault._text import encodable
 from toolfault._verdict import Verdict
 from toolfault._wire import json_safe, last_resort, to_result
@@ -33,6 +34,7 @@ __all__ = [
     "Guard",
     "GuardOptions",
     "Phase",
+    "Servers",
     "Verdict",
     "answering",
     "being_cancelled",

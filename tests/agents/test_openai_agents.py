@@ -322,8 +322,9 @@ def test_a_full_report_that_the_text_does_not_hold_stays_too(retry):
 def test_the_rules_may_be_left_to_their_defaults_and_each_server_has_a_budget():
     one, other = RetryingPeer([DONE]), RetryingPeer([DONE])
 
-    assert one._retry == dataclasses.replace(Retry(), budget=one._retry.budget)
-    assert one._retry.budget is not other._retry.budget
+    rules = one._servers.rules(one)
+    assert rules == dataclasses.replace(Retry(), budget=rules.budget)
+    assert rules.budget is not other._servers.rules(other).budget
 
 
 def test_another_extractor_takes_the_place_of_ours():
@@ -335,5 +336,5 @@ def test_another_extractor_takes_the_place_of_ours():
 
 
 def test_one_name_is_not_taken_for_many():
-    with pytest.raises(ValueError, match=r"\['place_order'\]"):
+    with pytest.raises(ValueError, match=r"\('place_order',\)"):
         RetryingPeer([DONE], idempotent="place_order")

@@ -286,8 +286,10 @@ def test_everything_that_is_wrong_with_arguments_is_said_at_once(era):
         ("extra", "is not known"),
     }
     assert fault.envelope.hint == "Did you mean 'celsius' for `unit`?"
+    # The correlation id is random.
+    said = result.model_dump_json().replace(fault.facts["id"], "")
     for given in ("99", "celsus", "many", "x1"):
-        assert given not in result.model_dump_json()
+        assert given not in said
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Final, cast
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 
 try:
@@ -29,7 +29,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import META_KEY, META_VERSION, model_text, says_more
+from toolfault.hosting import META_KEY, META_VERSION, Servers, model_text, says_more
 
 
 __all__ = ["ToolFaultPlugin"]
@@ -63,9 +63,7 @@ class ToolFaultPlugin(BasePlugin):
         Make a plugin.
         """
         super().__init__(name=name)
-        self._retry = retry or Retry()
-        self._idempotent = frozenset(idempotent)
-        self._servers: WeakKeyDictionary[object, Retry] = WeakKeyDictionary()
+        self._servers = Servers(retry, idempotent)
         self._answered: WeakSet[ToolContext] = WeakSet()
 
     async def after_tool_callback(
@@ -109,7 +107,7 @@ class ToolFaultPlugin(BasePlugin):
             attempt,
             name=tool.name,
             tool=tool.raw_mcp_tool,
-            idempotent=True if tool.name in self._idempotent else None,
+            idempotent=self._servers.word(tool.name),
             read=partial(parse, tool=tool.name, arguments=arguments),
         )
         if ended.fault is None:
@@ -123,7 +121,7 @@ class ToolFaultPlugin(BasePlugin):
     def _rules(self, tool: McpTool) -> Retry:
         # A toolset makes its tools anew for each request, with the one manager of its sessions.
         server: object = getattr(tool, "_mcp_session_manager", None) or self
-        return self._servers.setdefault(server, self._retry.for_server())
+        return self._servers.rules(server)
 
 
 def _is_error(result: Any) -> bool:

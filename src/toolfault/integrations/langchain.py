@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import model_text, says_more
+from toolfault.hosting import Servers, model_text, says_more
 
 
 try:
@@ -70,11 +70,7 @@ class ToolFaultInterceptor:
         """
         Begin with a full budget for each server.
         """
-        if isinstance(idempotent, str):
-            raise ValueError(f"idempotent takes several names, such as [{idempotent!r}], not {idempotent!r}")
-        self._retry = retry or Retry()
-        self._idempotent = frozenset(idempotent)
-        self._servers: dict[str, Retry] = {}
+        self._servers = Servers(retry, idempotent)
 
     async def __call__(
         self, request: MCPToolCallRequest, handler: Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]]
@@ -85,20 +81,17 @@ class ToolFaultInterceptor:
         Raises:
             BaseException: What the last attempt raised, unchanged.
         """
-        server = request.server_name
-        if server not in self._servers:
-            self._servers[server] = self._retry.for_server()
-        names = {request.name, f"{server}_{request.name}"}
+        names = (request.name, f"{request.server_name}_{request.name}")
         tool = _listed(request.runtime, names)
 
         def attempt(_number: int) -> Awaitable[MCPToolCallResult]:
             return handler(request)
 
-        came = await self._servers[server].run(
+        came = await self._servers.rules(request.server_name).run(
             attempt,
             name=request.name,
             tool=getattr(tool, "metadata", None),  # where LangChain keeps the annotations
-            idempotent=None if names.isdisjoint(self._idempotent) else True,
+            idempotent=self._servers.word(*names),
             read=partial(_read, request),
         )
         result = came.unwrap()

@@ -26,7 +26,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import META_KEY, META_VERSION, model_text, says_more
+from toolfault.hosting import META_KEY, META_VERSION, Servers, model_text, says_more
 
 
 if TYPE_CHECKING:
@@ -71,11 +71,9 @@ class RetryingMCPServer(MCPServer):
         """
         Make a server that is not connected yet.
         """
-        if isinstance(idempotent, str):
-            raise ValueError(f"idempotent takes the names of tools, as [{idempotent!r}], not a text")
+        servers = Servers(retry, idempotent)
         super().__init__(*args, **{"custom_data_extractor": custom_data, **options})
-        self._retry = (retry or Retry()).for_server()
-        self._idempotent = frozenset(idempotent)
+        self._servers = servers
 
     async def call_tool(
         self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
@@ -88,11 +86,11 @@ class RetryingMCPServer(MCPServer):
         async def attempt(_number: int) -> CallToolResult:
             return await call(tool_name, arguments, meta)
 
-        ended = await self._retry.run(
+        ended = await self._servers.rules(self).run(
             attempt,
             name=tool_name,
             tool=partial(self._tool, tool_name),
-            idempotent=True if tool_name in self._idempotent else None,
+            idempotent=self._servers.word(tool_name),
             read=partial(parse, tool=tool_name, arguments=arguments),
         )
         result = ended.unwrap()

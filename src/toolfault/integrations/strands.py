@@ -15,15 +15,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import Course, model_text, says_more
+from toolfault.hosting import Course, Servers, model_text, says_more
 
 
 try:
     from strands.hooks import AfterToolCallEvent, HookRegistry
-    from strands.tools.mcp import MCPClient
     from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 except ImportError as exc:
     if not (exc.name or "").startswith("strands"):
@@ -63,11 +61,8 @@ class ToolFaultHooks:
         """
         Begin with a full budget for each server.
         """
-        if isinstance(idempotent, str):
-            raise ValueError(f"idempotent takes several names, such as [{idempotent!r}], not {idempotent!r}")
         self._retry = retry or Retry()
-        self._idempotent = frozenset(idempotent)
-        self._servers: WeakKeyDictionary[MCPClient, Retry] = WeakKeyDictionary()
+        self._servers = Servers(self._retry, idempotent)
         self._courses: OrderedDict[tuple[int, str], Course] = OrderedDict()
 
     def register_hooks(self, registry: HookRegistry, **_kwargs: Any) -> None:
@@ -97,12 +92,9 @@ class ToolFaultHooks:
             event.retry = True
 
     def _course(self, tool: MCPAgentTool) -> Course:
-        server = tool.mcp_client
-        if server not in self._servers:
-            self._servers[server] = self._retry.for_server()
-        names = {tool.mcp_tool.name, tool.tool_name}
-        idempotent = None if names.isdisjoint(self._idempotent) else True
-        return self._servers[server].course(name=tool.mcp_tool.name, idempotent=idempotent)
+        name = tool.mcp_tool.name
+        idempotent = self._servers.word(name, tool.tool_name)
+        return self._servers.rules(tool.mcp_client).course(name=name, idempotent=idempotent)
 
     def _remember(self, key: tuple[int, str], course: Course) -> None:
         while len(self._courses) >= _MAX_CALLS:

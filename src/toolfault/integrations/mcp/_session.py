@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
-from weakref import WeakKeyDictionary
 
 import anyio
 from mcp import ClientSession
@@ -26,7 +25,7 @@ from mcp.types import PaginatedRequestParams, TextContent
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt, AttemptHook
-from toolfault.hosting import ATTEMPT_KEY, model_text, says_more
+from toolfault.hosting import ATTEMPT_KEY, Servers, model_text, says_more
 
 
 _log = logging.getLogger("toolfault")
@@ -135,7 +134,7 @@ class _RetryingSession:
         self._rewrite = rewrite
         self._tools: dict[str, Any] | None = None
         self._listing = anyio.Lock()
-        self._servers: WeakKeyDictionary[Any, Retry] = WeakKeyDictionary()
+        self._servers = Servers(retry)
 
     async def call_tool(
         self,
@@ -180,7 +179,7 @@ class _RetryingSession:
         if retry.budget is None:
             # A group of sessions: each server pays for its own failures.
             owner = getattr(self._session, "_tool_to_session", {}).get(name, self._session)
-            retry = self._servers.setdefault(owner, retry.for_server())
+            retry = self._servers.rules(owner)
         return retry if on_attempt is None else replace(retry, on_attempt=(*retry.on_attempt, on_attempt))
 
     async def _tool(self, name: str) -> Any:

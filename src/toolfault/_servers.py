@@ -1,0 +1,55 @@
+"""
+The rules of retries for several servers, and the operator's word for their tools; what adapters share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, MutableMapping
+from typing import cast
+from weakref import WeakKeyDictionary
+
+from toolfault._options import several
+from toolfault._retry import Retry
+
+
+class Servers:
+    """
+    What an adapter for an agent framework knows of the servers behind it.
+
+    Args:
+        retry: The rules. None: those of ``Retry()``. Each server gets a budget of its own, unless they have one.
+        idempotent: Names of tools that may be repeated by the operator's word.
+
+    Raises:
+        ValueError: *idempotent* is one text, or no list of texts.
+    """
+
+    __slots__ = ("_by_name", "_by_object", "_idempotent", "_retry")
+
+    def __init__(self, retry: Retry | None = None, idempotent: Collection[str] = ()) -> None:
+        """
+        Begin with a full budget for each server.
+        """
+        self._retry = retry or Retry()
+        self._idempotent = frozenset(several("idempotent", idempotent))
+        self._by_name: dict[str, Retry] = {}
+        self._by_object: WeakKeyDictionary[object, Retry] = WeakKeyDictionary()
+
+    def rules(self, server: object) -> Retry:
+        """
+        Return the rules for a server, with its budget.
+
+        Args:
+            server: Its name, or what stands for it as long as it is there.
+        """
+        named = isinstance(server, str)
+        known = cast("MutableMapping[object, Retry]", self._by_name if named else self._by_object)
+        if server not in known:
+            known[server] = self._retry.for_server()
+        return known[server]
+
+    def word(self, *names: str) -> bool | None:
+        """
+        Return True if one of a tool's names is among those that may be repeated. None: nobody said so.
+        """
+        return None if self._idempotent.isdisjoint(names) else True
