@@ -18,7 +18,7 @@ LAYERS = [
     {"errors", "_backoff", "_redact", "_phrases", "_foreign"},
     {"_registry", "_prose", "_wire", "_purpose", "_schema", "_quick", "_received", "_traces"},
     {"rules", "dialects", "_case"},
-    {"_findings", "_compose", "_claims"},
+    {"_findings", "_compose", "_claims", "_retold"},
     {"_classify", "_log", "_no_result"},
     {"_attempts", "_parse"},
     {"_guard", "_retry"},

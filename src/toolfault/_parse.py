@@ -20,10 +20,10 @@ from toolfault._json import is_mapping
 from toolfault._no_result import is_rpc_error, of_dialect, of_exception, of_rpc
 from toolfault._prose import looks_failed, peel
 from toolfault._received import facts_of, full_envelope, of_verdict, shown
+from toolfault._retold import retold
 from toolfault._text import MESSAGE_BYTES, WINDOW, safe_str
 from toolfault._verdict import Outcome, Verdict
 from toolfault._wire import Reading, json_in, member, read
-from toolfault.dialects._frameworks import retold
 from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import FoundIn, ToolFault
 
