@@ -176,3 +176,22 @@ def test_what_tools_raise_already_becomes_what_the_readme_says(tmp_path):
         assert code.startswith(f"`{envelope['code']}`")
         assert ("retryable" in code) is envelope["retryable"]
         assert ("after 30 s" in code) is (envelope.get("retry_after_seconds") == 30)
+
+
+def test_what_a_model_reads_is_what_the_readme_says():
+    """
+    Its block of what a model reads of a refused connection after three attempts.
+    """
+    import errno
+
+    from toolfault import Guard, Retry
+    from toolfault.hosting import Call, model_text
+
+    (shown,) = re.findall(r"^```text\n(.*?)^```", (HERE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    guard = Guard()
+    refused = ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+    result = guard.to_result(guard.judge(refused, Call(tool="duty", arguments={})))
+
+    retried = Retry(sleep_sync=lambda _seconds: None).run_sync(lambda _number: result, idempotent=True)
+
+    assert model_text(retried.fault, retried.attempts) == shown.strip()
