@@ -56,16 +56,15 @@ def test_retries_without_a_budget_keep_the_server_down(outcomes, base, name):
         # An empty bucket is filled by what works: by nothing, while nothing works. Who calls seldom has some left.
         ("Retry() with its budget", 1.25),
         ("the same, told to wait 5 s", 1.25),
-        # A limit that is reached costs 5 / 14, so the bucket lasts nearly three times as long: longer than this
-        # brown-out. A server that names a limit, and yet takes in more than it can do, is not saved by it.
-        ("the same, told of a limit", 2.9),
+        # A limit that is reached costs 5 / 14, so the bucket lasts nearly three times as long.
+        ("the same, told of a limit", 1.35),
     ],
 )
 def test_a_budget_takes_the_load_away_while_the_server_is_down(outcomes, base, name, most):
     assert outcomes[name].late_load() / base.late_load() < most
 
 
-@pytest.mark.parametrize("name", OURS[:2])
+@pytest.mark.parametrize("name", OURS)
 def test_with_a_budget_the_server_recovers(outcomes, base, name):
     # The last retries are answered as late as all else.
     assert outcomes[name].recovery() <= base.recovery() + fleet.PATIENCE
@@ -80,11 +79,11 @@ def test_who_is_told_to_wait_comes_later(outcomes):
 def test_no_bucket_gives_more_than_it_holds(outcomes, name):
     outcome = outcomes[name]
 
-    # Twenty for each client, a tenth for each call that works at once, and those that helped come back.
+    # Ten for each client, a tenth for each call that works at once, and those that helped come back.
     works_at_once = outcome.worked.total() - outcome.rescued
-    assert outcome.repeats <= 20 * fleet.CLIENTS + 0.1 * works_at_once + 2 * outcome.rescued
+    assert outcome.repeats <= 10 * fleet.CLIENTS + 0.1 * works_at_once + 2 * outcome.rescued
     # All were spent: the brown-out is long enough to show it.
-    assert outcome.repeats > 0.9 * 20 * fleet.CLIENTS
+    assert outcome.repeats > 0.9 * 10 * fleet.CLIENTS
 
 
 def test_all_policies_meet_the_same_calls_and_the_table_shows_them(outcomes):
@@ -94,3 +93,9 @@ def test_all_policies_meet_the_same_calls_and_the_table_shows_them(outcomes):
 
     assert [line.split("  ")[0] for line in lines[1:]] == list(fleet.POLICIES)
     assert ["not within" in line for line in lines[1:4]] == [False, True, True]
+
+
+def test_the_page_shows_the_table(outcomes):
+    page = (Path(__file__).parents[1] / "specs" / "retry.md").read_text()
+
+    assert "\n".join(line.rstrip() for line in fleet.table(outcomes)) in page

@@ -383,8 +383,8 @@ def test_each_session_has_a_budget_of_its_own():
 
     spent = run(main)
 
-    # 20 tokens at 5/14 each.
-    assert spent == 60 + 55
+    # 10 tokens at 5/14 each.
+    assert spent == 60 + 28
     assert len(session.calls) == spent + 3
     assert world.made[-4].stopped == "budget"
 
@@ -409,7 +409,7 @@ def test_each_server_of_a_group_has_a_budget_of_its_own():
 
     run(main)
 
-    assert len(first.calls) == 60 + 55
+    assert len(first.calls) == 60 + 28
     assert second.calls == ["forecast"] * 3 + ["order"]
 
 

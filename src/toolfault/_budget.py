@@ -24,7 +24,7 @@ class Budget:
 
     __slots__ = ("_left", "_lock", "_refund", "_retries")
 
-    def __init__(self, retries: float = 20.0, refund: float = 0.1) -> None:
+    def __init__(self, retries: float = 10.0, refund: float = 0.1) -> None:
         """
         Make a full budget.
         """

@@ -124,7 +124,7 @@ class Retry:
     def _check_what_is_handed_in(self) -> None:
         flag("trust_hints", self.trust_hints)
         if self.budget is not None and not isinstance(self.budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
-            raise ValueError(f"budget must be a Budget, such as Budget(retries=20), not {self.budget!r}")
+            raise ValueError(f"budget must be a Budget, such as Budget(retries=10), not {self.budget!r}")
         for name in ("sleep", "sleep_sync", "clock", "random"):
             if not callable(getattr(self, name)):
                 raise ValueError(f"{name} must be a function, not {getattr(self, name)!r}")
