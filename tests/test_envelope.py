@@ -6,6 +6,8 @@ import copy
 import json
 import math
 import pickle
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -173,3 +175,46 @@ def test_a_class_with_a_code_takes_the_message_alone():
 
 def test_a_message_that_is_no_text_is_rendered():
     assert "409" in ToolFault("internal", {"status": 409}).envelope.message
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "ToolFault('internal', 'Lost').envelope",
+        "McpExecuteError.new('internal', 'Lost')",
+        "pickle.loads(PICKLED)",
+        "McpExecuteError.model_construct(code='internal', message='Lost', category='permanent', retryable=False)",
+    ],
+)
+def test_the_first_envelope_of_a_process_is_one_for_any_serializer(make):
+    code = f"""
+import pickle, pydantic_core
+from toolfault import McpExecuteError, ToolFault
+PICKLED = {pickle.dumps(McpExecuteError.new("internal", "Lost"))!r}
+print(pydantic_core.to_json({{"error": {make}}}, exclude_none=True).decode())
+"""
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert '{"code":"internal","message":"Lost"' in said
+
+
+def test_threads_may_make_the_first_envelopes_of_a_process_together():
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from toolfault import McpExecuteError
+sys.setswitchinterval(1e-6)
+together = Barrier(8)
+def validated(number):
+    together.wait()
+    said = {"code": "internal", "message": "Lost", "category": "permanent", "retryable": False}
+    return McpExecuteError.new("internal", "Lost") if number % 2 else McpExecuteError.model_validate(said)
+with ThreadPoolExecutor(8) as threads:
+    print(len(set(threads.map(validated, range(8)))))
+"""
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said == "1\n"

@@ -12,9 +12,9 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Final, Literal, NoReturn
+from typing import Annotated, Any, Final, Literal, NoReturn, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import VERSION, BaseModel, ConfigDict, Field
 
 from toolfault._codes import (
     DEFAULTS,
@@ -81,6 +81,11 @@ def whole_seconds(wait: float | timedelta) -> int:
     return math.ceil(seconds)
 
 
+#: Building the validator loads most of pydantic, and costs as much as all of ours. Before 2.14, threads that do it at
+#: the same time may find it half built.
+_DEFERRED: Final = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
+
+
 class McpExecuteError(BaseModel):
     """
     What one failed tool call tells its caller.
@@ -110,7 +115,7 @@ class McpExecuteError(BaseModel):
             Messages of the underlying failures, oldest first.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=_DEFERRED)
 
     code: McpErrorCode
     message: str
@@ -119,6 +124,14 @@ class McpExecuteError(BaseModel):
     retry_after_seconds: Annotated[int, Field(strict=True, ge=0, le=MAX_RETRY_AFTER_SECONDS)] | None = None
     hint: str | None = None
     cause_chain: tuple[str, ...] = ()
+
+    def __new__(cls, *_args: object, **_values: object) -> Self:
+        """
+        Build the class at its first instance, however that is made: serializers of other models look into it.
+        """
+        if not cls.__pydantic_complete__:
+            cls.model_rebuild()
+        return super().__new__(cls)
 
     @classmethod
     def new(cls, code: McpErrorCode | str, message: str) -> McpExecuteError:
