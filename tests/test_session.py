@@ -47,7 +47,10 @@ class World:
         self.made = []
         self.listings = 0
         self.failures = failures
-        self.retry = Retry(sleep=self.sleep, random=lambda: 0.0, on_attempt=(self.made.append,), **rules)
+        self.now = 0.0
+        self.retry = Retry(
+            sleep=self.sleep, clock=lambda: self.now, random=lambda: 0.0, on_attempt=(self.made.append,), **rules
+        )
 
     async def sleep(self, seconds):
         self.waits.append(seconds)
@@ -304,14 +307,106 @@ def test_without_a_listing_nothing_is_repeated_for_hints(caplog):
     async def main():
         wrapped = retrying(session, world.retry)
         await wrapped.call_tool("a")
-        assert len(session.calls) == 1
-        # The next failure asks again.
+        # A server in trouble is not asked behind each failure.
+        world.now += 29
         await wrapped.call_tool("a")
-        assert len(session.calls) == 4
+        assert (len(session.calls), session.listed) == (2, [None])
+        world.now += 1
+        await wrapped.call_tool("a")
+        assert (len(session.calls), session.listed) == (5, [None, None])
 
     run(main)
 
-    assert "could not be listed" in caplog.text
+    assert caplog.text.count("could not be listed") == 1
+
+
+def test_hints_may_change():
+    world = World()
+    session = Session([busy()], [page("a"), ListToolsResult(tools=[Tool(name="a", input_schema={"type": "object"})])])
+
+    async def main():
+        wrapped = retrying(session, world.retry)
+        for later in (0, 299, 1):
+            world.now += later
+            await wrapped.call_tool("a")
+
+    run(main)
+
+    assert session.listed == [None, None]
+    assert len(session.calls) == 3 + 3 + 1
+
+
+def test_a_listing_that_hangs_is_waited_for_once():
+    session = Session([busy()])
+
+    async def main():
+        async def hangs():
+            session.listed.append(None)
+            await anyio.sleep_forever()
+
+        session.list_tools = hangs
+        wrapped = retrying(session)
+        begun = anyio.current_time()
+        async with anyio.create_task_group() as group:
+            for _ in range(1000):
+                group.start_soon(wrapped.call_tool, "a")
+        return anyio.current_time() - begun
+
+    assert run_fast(main) == pytest.approx(10.0)
+    assert (len(session.calls), session.listed) == (1000, [None])
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_who_leaves_while_the_tools_are_listed_leaves_the_others_alone(backend):
+    world = World()
+    session = Session([busy()], [page("a")])
+    listed = session.list_tools
+
+    async def main():
+        async def first_hangs():
+            if session.listed:
+                return await listed()
+            session.listed.append(None)
+            return await anyio.sleep_forever()
+
+        session.list_tools = first_hangs
+        wrapped = retrying(session, world.retry)
+
+        async def leaves(scope):
+            with scope:
+                await wrapped.call_tool("a")
+
+        async with anyio.create_task_group() as group:
+            scope = anyio.CancelScope()
+            group.start_soon(leaves, scope)
+            await anyio.wait_all_tasks_blocked()
+            group.start_soon(wrapped.call_tool, "a")
+            await anyio.wait_all_tasks_blocked()
+            scope.cancel()
+
+    run(main, backend=backend)
+
+    assert session.listed == [None, None]
+    assert len(session.calls) == 1 + 3
+
+
+def test_a_session_that_is_wrapped_already_gets_the_new_rules():
+    world, other = World(), World()
+    session = Session([busy()], [page("a")])
+
+    run(lambda: retrying(retrying(session, other.retry), world.retry).call_tool("a"))
+
+    assert len(session.calls) == 3
+    assert (len(world.made), other.made) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("session", "retry", "words"),
+    [(None, None, "client session"), (object(), None, "client session"), (Session([]), 5, r"Retry\(attempts=5\)")],
+)
+def test_what_can_not_be_wrapped_is_refused(session, retry, words):
+    with pytest.raises(TypeError, match=words):
+        retrying(session, retry)
 
 
 def test_a_low_level_server_with_pages(mode):

@@ -104,6 +104,23 @@ def test_the_callers_word(options, calls):
     assert attempts == world.made
 
 
+def test_a_client_that_is_wrapped_already_gets_the_new_rules():
+    world, other = World(failures=9), World()
+
+    async def main():
+        client = retrying(fastmcp.Client(world.server()), other.retry)
+        async with client:
+            with pytest.raises(ToolError):
+                await client.call_tool("forecast", {"city": "Bergen"})
+            with pytest.raises(ToolError):
+                await retrying(client, world.retry).call_tool("forecast", {"city": "Bergen"})
+
+    run(main)
+
+    assert world.calls == ["forecast"] * 6
+    assert (len(other.made), len(world.made)) == (3, 3)
+
+
 def test_a_copy_that_a_framework_makes_tries_again():
     world = World()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import functools
 import logging
+import math
 from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,6 +36,11 @@ S = TypeVar("S")
 #: How long the listing of tools may take in seconds, and how many pages of it are read.
 _LISTING_SECONDS: Final = 10.0
 _MAX_PAGES: Final = 100
+
+#: How long a listing holds, in seconds, and how long after one that failed none is asked for: a server in trouble would
+#: be asked behind each failure, and each call wait for the answer.
+_LISTING_HOLDS: Final = 300.0
+_NO_LISTING_HOLDS: Final = 30.0
 
 
 if TYPE_CHECKING:
@@ -92,7 +98,8 @@ def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False)
     Repeated is what the server says did not happen, and what it says is read-only or idempotent. ``call_tool`` takes
     two keywords more: ``idempotent=True`` allows repeating this call, ``idempotent=False`` forbids it; ``on_attempt``,
     a function such as a list's ``append``, is called with an `hooks.Attempt` after each attempt. The tools are listed
-    once, when a failure makes it matter. Each server gets a budget of its own, unless *retry* has one.
+    when a failure makes it matter, and the listing holds for five minutes. Each server gets a budget of its own, unless
+    *retry* has one. A session that is wrapped already gets the new rules in place of those it had.
 
     ``read_timeout_seconds`` bounds one attempt, `Retry.timeout` all of them.
 
@@ -102,8 +109,19 @@ def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False)
         retry: The rules. None: those of ``Retry()``.
         rewrite: Whether the text of a last failure becomes `hosting.model_text`, which also tells its code, whether
             to retry and the hint; for frameworks that hand a model nothing but the text.
+
+    Raises:
+        TypeError: *session* has no ``call_tool``, or *retry* is no `Retry`.
     """
-    retry = (retry or Retry()).for_server() if not isinstance(session, ClientSessionGroup) else retry or Retry()
+    if isinstance(session, _RetryingSession):
+        # Attempts of attempts would multiply.
+        session = session._session  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] -- our own wrapper
+    if not callable(getattr(session, "call_tool", None)):
+        raise TypeError(f"retrying takes a client session, which has call_tool, not {session!r}")
+    retry = Retry() if retry is None else retry
+    if not isinstance(retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+        raise TypeError(f"retrying takes the rules as a Retry, such as Retry(attempts=5), not {retry!r}")
+    retry = retry if isinstance(session, ClientSessionGroup) else retry.for_server()
     if hasattr(session, "call_tool_mcp") and isinstance(getattr(cast("Any", type(session)), "session", None), property):
         return _by_session(session, retry, rewrite=rewrite)
     return _RetryingSession(session, retry, rewrite=rewrite)
@@ -133,6 +151,7 @@ class _RetryingSession:
         self._retry = retry
         self._rewrite = rewrite
         self._tools: dict[str, Any] | None = None
+        self._holds_until = -math.inf
         self._listing = anyio.Lock()
         self._servers = Servers(retry)
 
@@ -189,8 +208,10 @@ class _RetryingSession:
         if isinstance(self._session, ClientSessionGroup):
             return self._session.tools.get(name)
         async with self._listing:
-            if self._tools is None:
+            if self._retry.clock() >= self._holds_until:
                 self._tools = await self._listed()
+                holds = _NO_LISTING_HOLDS if self._tools is None else _LISTING_HOLDS
+                self._holds_until = self._retry.clock() + holds
         return (self._tools or {}).get(name)
 
     async def _listed(self) -> dict[str, Any] | None:
@@ -275,7 +296,10 @@ def _by_session(client: Any, retry: Retry, *, rewrite: bool) -> Any:
     A subclass, so that the copies which frameworks make of clients try again as well.
     """
     wrapped = copy.copy(client)
-    wrapped.__class__ = _over_session(cast("Hashable", type(client)))
+    if "_toolfault" in vars(client):
+        wrapped._toolfault_session = None  # noqa: SLF001 -- of the rules that it had
+    else:
+        wrapped.__class__ = _over_session(cast("Hashable", type(client)))
     wrapped._toolfault = functools.partial(_RetryingSession, retry=retry, rewrite=rewrite)  # noqa: SLF001 -- our own mark
     return wrapped
 
