@@ -4,7 +4,9 @@ Trying again: a table of what happens, and what holds for all. No test sleeps; c
 
 import asyncio
 import contextlib
+import copy
 import gc
+import pickle
 import threading
 
 import anyio
@@ -287,6 +289,52 @@ def test_hints_are_asked_for_when_they_matter(how, outcomes, options, rules, ask
 
     assert len(times) == asked
     assert len(world.calls) == (3 if asked else len(world.waits) + 1)
+
+
+@HOW
+def test_a_finder_that_fails_costs_no_result(how, caplog):
+    world = World([BUSY])
+
+    def find_out():
+        raise RuntimeError("no")
+
+    async def find_out_later():
+        find_out()
+
+    assert world.run(how, world.retry(), tool=find_out if how == "sync" else find_out_later) is BUSY
+    assert [made.stopped for made in world.made] == ["not_safe"]
+    assert "could not be found out" in caplog.text
+
+
+def test_a_finder_need_not_be_async():
+    world = World([BUSY, DONE])
+
+    assert world.run("asyncio", world.retry(), tool=lambda: SAFE) is DONE
+
+
+@HOW
+@pytest.mark.parametrize("word", ["no", 0, 1])
+def test_a_word_that_is_none_is_refused_before_anything_is_called(how, word):
+    world = World([BUSY])
+
+    with pytest.raises(ValueError, match="idempotent must be True or False"):
+        world.run(how, world.retry(), idempotent=word)
+
+    assert world.calls == []
+
+
+def test_sync_code_takes_nothing_async():
+    world = World([BUSY])
+
+    async def find_out():
+        return SAFE
+
+    with pytest.raises(ValueError, match="is async"):
+        world.retry().call_sync(world.attempt)
+    with pytest.raises(ValueError, match="is async"):
+        world.retry().call_sync(world.attempt_sync, tool=find_out)
+
+    assert world.calls == []
 
 
 # What happened, as data.
@@ -587,7 +635,20 @@ def test_each_server_has_a_budget_of_its_own_unless_one_is_given():
     assert Retry(budget=budget).for_server().budget is budget
 
 
-@pytest.mark.parametrize(("retries", "refund"), [(-1, 0), (1, -1), (float("nan"), 0)])
+def test_copies_share_a_budget_and_another_process_has_its_own():
+    rules = Retry(budget=Budget(2, 0.5))
+    rules.budget.take()
+    pickled = pickle.loads(pickle.dumps(rules))
+
+    assert copy.copy(rules).budget is copy.deepcopy(rules).budget is rules.budget
+    assert copy.copy(rules.budget) is rules.budget
+    assert (pickled, pickled.budget.left) == (Retry(budget=pickled.budget), 2)  # its chance is the other process's own
+    pickled.budget.take()
+    pickled.budget.give()
+    assert pickled.budget.left == 1.5
+
+
+@pytest.mark.parametrize(("retries", "refund"), [(-1, 0), (1, -1), (float("nan"), 0), ("5", 0), (5, None), (True, 0)])
 def test_a_budget_of_nonsense_is_refused(retries, refund):
     with pytest.raises(ValueError, match="0 or more"):
         Budget(retries, refund)
@@ -604,6 +665,7 @@ def test_a_budget_of_nonsense_is_refused(retries, refund):
         ({"attempts": True}, "attempts"),
         ({"timeout": -1}, "timeout"),
         ({"wait_initial": -1}, "wait_initial"),
+        ({"wait_initial": float("inf"), "wait_max": float("inf")}, "wait_initial must be a finite"),
         ({"wait_max": float("nan")}, "wait_max"),
         ({"hint_max": "1"}, "hint_max"),
         ({"wait_jitter": 5.0}, "wait_jitter is a share"),

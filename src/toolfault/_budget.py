@@ -5,6 +5,7 @@ How many retries a server may cause.
 from __future__ import annotations
 
 from threading import Lock
+from typing import Any, Self
 
 
 class Budget:
@@ -28,8 +29,9 @@ class Budget:
         """
         Make a full budget.
         """
-        if not (retries >= 0 and refund >= 0):
-            raise ValueError(f"a budget's numbers must be 0 or more, not {retries!r} and {refund!r}")
+        for number in (retries, refund):
+            if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+                raise ValueError(f"a budget's numbers must be 0 or more, not {retries!r} and {refund!r}")
         self._retries = self._left = float(retries)
         self._refund = float(refund)
         self._lock = Lock()
@@ -57,6 +59,24 @@ class Budget:
         """
         with self._lock:
             self._left = min(self._retries, self._left + (self._refund if tokens is None else tokens))
+
+    def __copy__(self) -> Self:
+        """
+        Return this budget itself: copies of the rules that share it go on sharing it.
+        """
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """
+        Return this budget itself, as `__copy__` does.
+        """
+        return self
+
+    def __reduce__(self) -> tuple[type[Self], tuple[float, float]]:
+        """
+        Pickle as a full budget: another process has calls of its own.
+        """
+        return type(self), (self._retries, self._refund)
 
     def __repr__(self) -> str:
         """

@@ -10,6 +10,7 @@ Rule 4: sleep, clock and chance are handed in.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import math
 import random as _random
@@ -18,7 +19,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -41,6 +42,11 @@ _QUOTA_INITIAL: Final = 1.0
 
 #: What a retry after a reached limit costs, of the one that others cost (botocore: 5 and 14 of 500).
 _QUOTA_COST: Final = 5 / 14
+
+
+def _chance() -> float:
+    # By name, since the method would be pickled with its state: each process would wait as long as the others.
+    return _random.random()  # noqa: S311 -- jitter, no secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +109,7 @@ class Retry:
     sleep: Callable[[float], Awaitable[object]] = field(default=anyio.sleep, repr=False)
     sleep_sync: Callable[[float], object] = field(default=time.sleep, repr=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)
-    random: Callable[[], float] = field(default=_random.random, repr=False)
+    random: Callable[[], float] = field(default=_chance, repr=False)
 
     def __post_init__(self) -> None:
         """
@@ -117,6 +123,8 @@ class Retry:
         for name, value in times.items():
             if not _is_number(value) or value < 0:
                 raise ValueError(f"{name} must be a number of seconds, 0 or more, not {value!r}")
+        if math.isinf(self.wait_initial):
+            raise ValueError("wait_initial must be a finite number of seconds")
         if not _is_number(self.wait_jitter) or not 0 <= self.wait_jitter <= 1:
             raise ValueError(f"wait_jitter is a share from 0.0 to 1.0, not {self.wait_jitter!r}")
         self._check_what_is_handed_in()
@@ -150,6 +158,9 @@ class Retry:
         Args:
             name: The tool's name, for observers.
             idempotent: As for `call`.
+
+        Raises:
+            ValueError: *idempotent* is neither True, False nor None.
         """
         return Course(self, name, idempotent)
 
@@ -174,7 +185,8 @@ class Retry:
 
             tool:
                 What the server says of the tool: the tool, or its annotations, as the SDK's object or as a dict. Or
-                an async function that finds it out, called at most once, and only when it matters. None: nothing.
+                a function, async or not, that finds it out: called at most once, and only when it matters; what it
+                raises is logged, and nothing is known then. None: nothing.
 
             idempotent:
                 Whether repeating this call is safe, by the caller's word. True allows retries, False forbids them;
@@ -184,6 +196,7 @@ class Retry:
                 Reads a result or an exception.
 
         Raises:
+            ValueError: *idempotent* is neither True, False nor None; nothing was called.
             BaseException: What the last attempt raised, unchanged. Cancellation leaves at once.
         """
         return (await self.run(attempt, name=name, tool=tool, idempotent=idempotent, read=read)).unwrap()
@@ -235,6 +248,9 @@ class Retry:
     ) -> T:
         """
         Return the result of the last attempt, as `call` does, from a function that is not async; nor is *tool* then.
+
+        Raises:
+            ValueError: *attempt* or *tool* is async after all; nothing was called.
         """
         return self.run_sync(attempt, name=name, tool=tool, idempotent=idempotent, read=read).unwrap()
 
@@ -250,6 +266,9 @@ class Retry:
         """
         Return what came of a call with all its attempts, as `run` does, from a function that is not async.
         """
+        for function in (attempt, tool):
+            if callable(function) and not is_plain_function(function):
+                raise ValueError(f"{function!r} is async, which call and run take; call_sync and run_sync do not")
         course = self.course(name=name, idempotent=idempotent)
         with course.observed() as tell:
             while True:
@@ -262,8 +281,8 @@ class Retry:
                         error = exc
                     fault = course.judged(result, error, read)
                     tell_attempt(fault)
-                if course.asks_for_hints(fault) and callable(tool):
-                    tool = tool()
+                if course.asks_for_hints(fault):
+                    tool = _found_out_sync(tool)
                 wait = course.after(fault, tool)
                 if wait is None:
                     retried = Retried(attempts=course.attempts, result=result, error=error)
@@ -273,7 +292,23 @@ class Retry:
 
 
 async def _found_out(tool: object) -> object:
-    return await cast("Callable[[], Awaitable[object]]", tool)() if callable(tool) else tool
+    found = _found_out_sync(tool)
+    try:
+        return await found if inspect.isawaitable(found) else found
+    except Exception:  # noqa: BLE001 -- as in `_found_out_sync`
+        _log.exception(_NO_HINTS)
+        return None
+
+
+def _found_out_sync(tool: object) -> object:
+    try:
+        return tool() if callable(tool) else tool
+    except Exception:  # noqa: BLE001 -- what the attempt came to must not be lost for that
+        _log.exception(_NO_HINTS)
+        return None
+
+
+_NO_HINTS: Final = "what the server says of the tool could not be found out; nothing is retried by its hints"
 
 
 def _is_number(value: object) -> bool:
@@ -300,6 +335,8 @@ class Course:
         """
         Begin; `Retry.course` does it.
         """
+        if idempotent is not None:
+            flag("idempotent", idempotent)
         self._retry = retry
         self._name = name
         self._idempotent = idempotent
