@@ -99,6 +99,9 @@ def wire(fault):
         pytest.param({"code": "US", "name": "United States"}, id="data with a code"),
         pytest.param({"code": 4014, "name": "Bergen"}, id="data with a number"),
         pytest.param({"details": [{"@type": "city"}], "data": [1]}, id="data with details"),
+        pytest.param({"code": 0, "message": "success", "data": {"rows": 1}}, id="an HTTP API's success"),
+        pytest.param({"code": 200, "message": "Found it", "data": {}}, id="with a status"),
+        pytest.param({"code": 1, "message": " OK. "}, id="with a number and a word"),
         pytest.param({"result": {"result": {"result": {"result": {"result": FULL}}}}}, id="deeply wrapped"),
         pytest.param(None, id="nothing"),
         pytest.param(42, id="a number"),
@@ -513,6 +516,27 @@ def test_the_name_that_was_called_is_no_evidence():
         ),
         pytest.param(-32600, "Session terminated", None, ("mcp_server_unreachable", False), id="a lost session"),
         pytest.param(-32601, "Not Found", None, ("mcp_server_unreachable", False), id="the SDK met an HTTP 404"),
+        *(
+            pytest.param(-32000, f"SSE stream {said}", None, ("mcp_server_unreachable", True), id=f"the stream {said}")
+            for said in (
+                "ended without a response",
+                "ended and reconnection attempts were exhausted",
+                "failed: peer closed connection",
+            )
+        ),
+        *(
+            pytest.param(-32600, said, None, ("mcp_server_unreachable", False), id=said)
+            for said in (
+                "Redirect to http://mcp.test/ not followed; use that URL as the endpoint if it is the intended server",
+                "server answered a request with 202 Accepted",
+            )
+        ),
+        *(
+            pytest.param(
+                -32700, f"Failed to parse {what}: Invalid JSON", None, ("internal", False), id=f"nonsense as {what}"
+            )
+            for what in ("SSE message", "JSON response")
+        ),
         pytest.param(
             -32600,
             "Unexpected content type: text/html",
@@ -871,9 +895,25 @@ class HalfHostile:
         raise RuntimeError(name)
 
 
+class Liar:
+    def __init__(self, claimed):
+        self.claimed = claimed
+
+    @property
+    def __class__(self):
+        return self.claimed
+
+
+class LyingError(Exception):
+    __class__ = ToolFault
+
+
 @pytest.mark.parametrize(
     ("answer", "failed"),
     [
+        *(pytest.param(Liar(cls), False, id=f"no {cls.__name__}") for cls in (ToolFault, ValueError, dict, str, list)),
+        pytest.param(LyingError("no"), True, id="an exception that is no fault"),
+        pytest.param(ExceptionGroup("g", [LyingError("no")]), True, id="nor in a group"),
         pytest.param(Hostile(), False, id="an object"),
         pytest.param(HostileDict(isError=True), False, id="a dict"),
         pytest.param(HalfHostile(), True, id="a flag and nothing else"),
@@ -885,7 +925,7 @@ class HalfHostile:
 def test_hostile_objects_are_survived(answer, failed, caplog):
     fault = parse(answer)
 
-    assert (fault is not None) is failed
+    assert (type(fault) is ToolFault) is failed
     assert fault is None or within_caps(fault)
     assert suspect(answer) is None
 

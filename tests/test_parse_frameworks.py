@@ -257,6 +257,9 @@ def test_a_frameworks_text_is_read(answer, code):
         pytest.param({"error": ""}, id="google-adk: no error"),
         pytest.param({"error": "none", "rows": [1]}, id="data beside an error"),
         pytest.param(
+            {"error": None, "details": "42 rows", "stack": "prod", "code": 0}, id="data with mcp-use's members"
+        ),
+        pytest.param(
             is_like(is_error=False, structured_content=FULL, result_meta=None, tool_output="fine"), id="openai-agents"
         ),
     ],

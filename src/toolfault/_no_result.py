@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from toolfault._causes import causes_of, leaves_of
 from toolfault._claims import Reader, claim_in, claim_of, layers, of_status
@@ -63,12 +63,19 @@ _BY_NUMBER: Final[tuple[tuple[frozenset[int], str, Verdict], ...]] = (
         (
             r"(?i)\bconnection (?:was )?(?:closed|lost|reset|refused|terminated|aborted)\b"
             r"|\b(?:server|transport) (?:closed|disconnected)\b"
+            r"|\ASSE stream (?:ended|failed)\b"
         ),
         _UNREACHABLE,
     ),
     (frozenset({-32600, 32600}), r"(?i)\Asession terminated\Z", _SESSION_GONE),
     (frozenset({-32601}), r"\ANot Found\Z", _NO_ENDPOINT),
-    (frozenset({-32600}), r"\AUnexpected content type: ", _NO_ENDPOINT),
+    (
+        frozenset({-32600}),
+        r"\A(?:Unexpected content type: |Redirect to |server answered a request with 202 Accepted\Z)",
+        _NO_ENDPOINT,
+    ),
+    # What the server answered, not what it was sent.
+    (frozenset({-32700}), r"\AFailed to parse (?:SSE message|JSON response): ", Verdict(code=McpErrorCode.INTERNAL)),
     # A page to open, or a capability of the client: a person or another client helps, and no other arguments do.
     (frozenset({-32042, -32021}), r"", Verdict(code=McpErrorCode.PERMISSION_DENIED)),
     # The client's own headers, or its protocol's version.
@@ -241,11 +248,22 @@ _BROKEN_SCHEMA: Final = "Invalid structured content"
 _NO_FAILURE: Final = frozenset({"concurrent.futures._base.CancelledError"})
 
 
+def is_exception(value: object) -> TypeGuard[BaseException]:
+    """
+    Tell whether a value is an exception by its class as it is, not as the object says.
+    """
+    return issubclass(type(value), BaseException)
+
+
+def _is_fault(exc: BaseException) -> TypeGuard[ToolFault]:
+    return issubclass(type(exc), ToolFault)
+
+
 def of_exception(exc: BaseException, reader: Reader) -> ToolFault | None:
     """
     Return the failure that an exception on this side tells of. None: it is a cancellation or a signal.
     """
-    if isinstance(exc, ToolFault):
+    if _is_fault(exc):
         return exc
     leaves = [leaf for leaf in leaves_of(exc) if _is_failure(leaf)]
     if not leaves:
@@ -274,7 +292,7 @@ def _telling(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault | 
     """
     Return the failure that one exception tells of. None: at most its words say what happened to the call.
     """
-    if isinstance(exc, ToolFault):
+    if _is_fault(exc):
         return exc
     error = member(exc, "error")
     if error is not None and is_rpc_error(error):

@@ -17,11 +17,11 @@ from toolfault._claims import Reader, claim_in, claim_of, layers, said_in
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
-from toolfault._no_result import is_rpc_error, of_dialect, of_exception, of_rpc
+from toolfault._no_result import is_exception, is_rpc_error, of_dialect, of_exception, of_rpc
 from toolfault._prose import looks_failed, peel
 from toolfault._received import facts_of, full_envelope, of_verdict, shown
 from toolfault._retold import retold
-from toolfault._text import MESSAGE_BYTES, WINDOW, safe_str
+from toolfault._text import MESSAGE_BYTES, WINDOW, pattern, safe_str
 from toolfault._verdict import Outcome, Verdict
 from toolfault._wire import Reading, json_in, member, read
 from toolfault.dialects.tool_failure import failure_in
@@ -94,7 +94,7 @@ def raise_for_error(result: T, *, tool: str | None = None, arguments: Mapping[st
     fault = parse(result, tool=tool, arguments=arguments)
     if fault is None:
         return result
-    if isinstance(result, BaseException) and result is not fault:
+    if is_exception(result) and result is not fault:
         raise fault from result
     raise fault
 
@@ -103,17 +103,17 @@ def raise_for_error(result: T, *, tool: str | None = None, arguments: Mapping[st
 
 
 def _parsed(anything: object, reader: Reader, depth: int) -> ToolFault | None:
-    if isinstance(anything, BaseException):
+    if is_exception(anything):
         return of_exception(anything, reader)
     # Only what the caller holds is a framework's; what stands inside may be data.
     if depth == _MAX_DEPTH and (told := retold(anything)) is not None:
         return _parsed(told, reader, depth - 1)
+    if anything is None or isinstance(anything, str | bytes | int | float | list | tuple):
+        return None
     reading = read(anything)
     if reading is not None:
         return _of_result(reading, reader) if reading.is_error else None
-    if depth == 0 or anything is None or isinstance(anything, str | bytes | int | float | list | tuple):
-        return None
-    return _of_message(anything, reader, depth)
+    return _of_message(anything, reader, depth) if depth else None
 
 
 def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | None:
@@ -121,7 +121,7 @@ def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | Non
     if is_mapping(anything) and (foreign := of_dialect(anything)) is not None:
         return foreign
     if is_rpc_error(anything):
-        return of_rpc(anything, reader)
+        return None if _says_it_worked(anything) else of_rpc(anything, reader)
     status = member(anything, "status")
     if isinstance(status, str) and member(anything, "taskId", "task_id") is not None:
         return _of_task(anything, status, reader, depth)
@@ -137,6 +137,16 @@ def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | Non
         return _parsed(inner, reader, depth - 1)
     envelope = full_envelope(anything)
     return None if envelope is None else ToolFault.of(envelope, found_in="structured_content", received=anything)
+
+
+def _says_it_worked(anything: object) -> bool:
+    # ``{"code": 0, "message": "success"}``, as many HTTP APIs answer, has the members of an error.
+    code: int = member(anything, "code")
+    return 200 <= code < 300 or (code >= 0 and pattern(_WORKED).match(member(anything, "message")) is not None)
+
+
+#: A whole message by which an answer says that it is no error.
+_WORKED: Final = r"(?i)\W{0,8}(?:ok|okay|success|successful|succeeded|done)\W{0,8}\Z"
 
 
 def _of_task(task: object, status: str, reader: Reader, depth: int) -> ToolFault | None:

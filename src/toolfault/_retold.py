@@ -148,9 +148,11 @@ def _text_item(item: Any) -> Result | None:
     return _of_text(said) if isinstance(said, str) else None
 
 
-def _mcp_use(error: Any) -> Result:
+def _mcp_use(error: Any) -> Result | None:
     # The name of a client-side class, the text, a traceback of the client, and a code that is mostly unset.
     said, code = member(error, "details"), member(error, "code")
+    if not isinstance(said, str) or not isinstance(member(error, "error"), str):
+        return None
     return _result(said, failed=True, structured=None if code == "UNKNOWN" else {"code": code, "message": said})
 
 

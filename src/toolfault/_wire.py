@@ -218,6 +218,9 @@ class Reading:
                 yield "text", body
 
 
+_NO_META: Final[Mapping[Any, Any]] = {}
+
+
 def read(result: Any) -> Reading | None:
     """
     Return what stands where in a result of any SDK version, or as a dict in either spelling. None: it is no result.
@@ -228,7 +231,7 @@ def read(result: Any) -> Reading | None:
     if flag is None and structured is None and not isinstance(content, list | tuple | str):
         return None
     failed = as_flag(flag) is True and member(result, "resultType", "result_type") != "input_required"
-    meta = as_mapping(member(result, "_meta", "meta") if failed else None)
+    meta = as_mapping(member(result, "_meta", "meta")) if failed else _NO_META
     return Reading(is_error=failed, structured=structured, meta=meta, content=content)
 
 
@@ -291,9 +294,11 @@ def member(obj: Any, *names: str) -> Any:
     # Most are plain dicts, and those can't do anything odd.
     if _is_dict(obj):
         return _first(obj, names)
-    for name in _own_fields(obj, names) or names:
+    own = _own_fields(obj, names)
+    for name in own or names:
         try:
-            value: Any = obj.get(name) if is_mapping(obj) else getattr(obj, name, None)
+            # A model with such a field is no mapping, and asking that is slow.
+            value: Any = getattr(obj, name, None) if own or not is_mapping(obj) else obj.get(name)
         except Exception:  # noqa: BLE001, S112 -- a property of a stranger's object may raise anything
             continue
         if value is not None:
