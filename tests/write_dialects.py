@@ -14,7 +14,7 @@ from pathlib import Path
 from toolfault import McpErrorCode, ToolFault
 from toolfault._wire import to_result
 from toolfault.dialects import a2a, a2c_smcp, tool_failure
-from toolfault.dialects._tables import _TABLES, comes_back, meaning, translated
+from toolfault.dialects._tables import _TABLES, A2A_INTERNAL, comes_back, meaning, translated
 
 
 PAGE = Path(__file__).parent.parent / "specs" / "dialects.md"
@@ -92,6 +92,7 @@ def page():
             TOP,
             *(codes(source) for source in TITLES),
             reasons(),
+            statuses(),
             FAILURES_TOP,
             *(example(*row) for row in EXAMPLES),
             OTHERS_TOP,
@@ -135,6 +136,15 @@ def reasons():
     rows = [[f"`{reason}`", mark(image)] for reason, image in by_reason.items()]
     return f"With a reason in `details`, {numbers} mean what it says:\n\n" + table(
         ["reason", "envelope"], [*rows, ["any other", mark(table_of.other_reason)]]
+    )
+
+
+def statuses():
+    targets = [target for known, target in _TABLES if known == "a2a"]
+    images = [_TABLES["a2a", target].by_reason[A2A_INTERNAL] for target in targets]
+    rows = [[f"`{status}`", *(mark(image[status]) for image in images)] for status in images[0]]
+    return f"With one of these statuses of HTTP or gRPC, `{A2A_INTERNAL}` means what that says:\n\n" + table(
+        ["status", *(TITLES[target] for target in targets)], rows
     )
 
 

@@ -92,7 +92,7 @@ class Record:
             limit: The size in bytes of UTF-8.
 
         Returns:
-            JSON on one line. None: not even the code fits, or it can't be written.
+            JSON on one line. None: not even the code fits, or no reader would take it.
         """
         for record in (self, replace(self, body=None), replace(self, body=None, fault=None)):
             text = _written(record) if _fits([record.body, record.fault], limit) else None
@@ -121,7 +121,7 @@ def read_record(text: object) -> Record | None:
     objects = [said.get(name) for name in ("body", "fault")]
     if not (
         _is_system(system)
-        and (_is_name(code) if system == "mcp" else type(code) is int and code in _NUMBERS)
+        and _is_code(code, system)
         and all(map(_is_name, names))
         and all(value is None or is_mapping(value) for value in objects)
     ):
@@ -148,6 +148,8 @@ def _fits(value: object, room: int) -> bool:
 
 
 def _written(record: Record) -> str | None:
+    if not _is_code(record.code, record.system):
+        return None
     members = {
         "v": _VERSION,
         "system": record.system,
@@ -178,6 +180,10 @@ def _is_system(value: object) -> TypeGuard[System]:
     return isinstance(value, str) and value in _SYSTEMS
 
 
+def _is_code(value: object, system: System) -> bool:
+    return _is_name(value) if system == "mcp" else type(value) is int and value in _NUMBERS
+
+
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _MAX_NAME
 
@@ -192,6 +198,8 @@ def _refuse(name: str) -> None:
 class RecordStore(Protocol):
     """
     Where a bridge keeps records, while only their handles cross a hop that is not trusted.
+
+    Who was sent a handle can send it again, in an answer to somebody else: a store serves one conversation.
     """
 
     def put(self, text: str, /) -> str:

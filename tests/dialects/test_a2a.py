@@ -3,14 +3,15 @@ The errors of A2A: each binding and version, both profiles, and what peers may s
 """
 
 import json
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfault._codes import McpErrorCode
-from toolfault._record import RECORD_KEY, MemoryStore
-from toolfault.dialects import a2a
+from toolfault._record import RECORD_KEY, MemoryStore, read_record
+from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.a2a import ERRORS, A2AError, FieldViolation, protocol_droid
 from toolfault.dialects.a2a.protocol_droid import A2aError, Variant
 from toolfault.errors import ToolFault
@@ -193,6 +194,42 @@ def test_a_bare_status_is_read(status, code):
     assert a2a.decode({"error": {"code": status, "message": "m"}}, binding="http").code == code
 
 
+def test_a_status_with_one_meaning_counts_for_more_than_the_body():
+    other = {"error": {"code": 404, "status": "NOT_FOUND", "message": "m"}}
+
+    assert a2a.decode({"status": 403, "body": other}, binding="http").code == "permission_denied"
+    assert A2AError.from_http(403, other).code == -32603
+    # This one stands for several.
+    assert A2AError.from_http(400, {"error": {"status": "FAILED_PRECONDITION"}}).status == "FAILED_PRECONDITION"
+    assert A2AError.from_http(500, {"error": {"status": "OK"}}).status == "INTERNAL"
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 503, 504])
+def test_a_bare_status_says_what_happened_and_goes_home_as_it_came(status):
+    fault = a2a.decode({"status": status, "headers": {"Retry-After": "9"}, "body": "<html>"}, binding="http")
+
+    there = a2a.decode(a2a.encode(fault))
+    home = a2a.encode(there, binding="http")
+
+    assert fault.envelope.message.startswith(("The agent ", "A limit of the agent "))
+    assert there.envelope == fault.envelope
+    assert (home["status"], home["headers"]) == (status, {"Retry-After": "9"})
+    assert RECORD_KEY not in json.dumps(home)
+
+
+def test_over_jsonrpc_the_number_decides_though_a_status_is_written_beside_it():
+    error = {"code": -32603, "message": "m", "status": "PERMISSION_DENIED"}
+
+    assert a2a.decode(error).code == "internal"
+    assert "status" not in a2a.encode(a2a.decode({"code": 7, "message": "m"}, binding="grpc"))
+
+
+def test_a_bare_status_reaches_a2c_smcp_as_what_it_means():
+    fault = a2a.decode({"status": 401, "body": None}, binding="http")
+
+    assert a2c_smcp.encode(fault)["meta"]["error_code"] == 4006
+
+
 def test_violations_travel():
     fault = ToolFault("invalid_arguments", "refused")
     fault.facts["violations"] = [{"field": "days", "rule": "maximum", "message": "at most 14"}]
@@ -266,6 +303,66 @@ def test_a_store_keeps_one_record_for_each_hop():
     a2a.encode(QUOTA, store=store)
 
     assert (kept, len(store._records)) == (1, 3)
+
+
+@pytest.mark.parametrize("code", [None, True, 4.0, [], "-32001", 2**63, 10**400])
+@pytest.mark.parametrize("profile", ["official", "protocol-droid"])
+def test_what_is_no_number_is_passed_on_as_an_internal_error(code, profile):
+    fault = a2a.decode({"code": code, "message": "m"}, profile=profile)
+
+    assert a2a.encode(fault, profile=profile)["code"] == -32603
+    assert read_record(fault.facts.get("record", "")) is not None or "record" not in fault.facts
+
+
+def test_a_body_that_has_another_code_than_its_record_does_not_leave():
+    record = json.dumps({"v": 1, "system": "a2a", "code": -32050, "body": {"code": -32060, "message": "m"}})
+    fault = a2a.decode({"code": -32050, "message": "m", "data": [info(**{RECORD_KEY: record})]})
+
+    assert fault.code == "unknown"
+    assert a2a.encode(fault)["code"] == -32050
+
+
+def trailers(status):
+    """
+    The bytes of a status in trailers: percent-encoded beside the details in base64, which hold it once more.
+    """
+    said = len(quote(status["message"], safe="".join(map(chr, range(32, 127))).replace("%", "")))
+    texts = [status["message"], *(text for detail in status["details"] for text in strings_in(detail))]
+    return said + 4 * sum(len(text.encode()) + 4 for text in texts) // 3
+
+
+def strings_in(value):
+    if isinstance(value, str):
+        return [value]
+    inner = [*value, *value.values()] if isinstance(value, dict) else value
+    return [text for item in inner for text in strings_in(item)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("letter", ["x", '"', "%", "漢"])
+@pytest.mark.parametrize("size", [20, 700, 2048, 100_000])
+def test_over_grpc_an_error_fits_into_the_trailers(letter, size, version):
+    """
+    A client of grpcio gets RESOURCE_EXHAUSTED in place of an error whose trailers exceed 8 KiB.
+    """
+    fault = ToolFault(
+        "quota_exceeded", letter * (size // len(letter.encode())), hint=letter * 200, causes=["c" * 400] * 8
+    )
+
+    status = a2a.encode(fault, binding="grpc", version=version)
+
+    assert trailers(status) < 8192 - 512
+    assert a2a.decode(status, binding="grpc").code == "quota_exceeded"
+
+
+def test_over_grpc_an_original_that_is_too_large_stays_behind():
+    error = {"code": -32001, "message": "m", "data": [info(pad="p" * 9000)]}
+
+    status = a2a.encode(a2a.decode(error), binding="grpc")
+
+    assert trailers(status) < 8192 - 512
+    assert a2a.decode(status, binding="grpc").received["details"][0]["reason"] == "TASK_NOT_FOUND"
+    assert a2a.encode(a2a.decode(error)) == error
 
 
 def test_texts_of_peers_are_scrubbed():
@@ -346,8 +443,15 @@ def test_only_the_payload_proves_a_profile(error, profile):
 def test_what_can_only_be_a2a_is_recognised(binding):
     written = a2a.encode(QUOTA, binding=binding)
 
-    assert a2a.recognised(written["body"] if binding == "http" else written).envelope == QUOTA.envelope
+    assert a2a.recognised(written).envelope == QUOTA.envelope
+    assert a2a.recognised(written.get("body", written)).code == QUOTA.code
     assert a2a.recognised({"jsonrpc": "2.0", "id": 1, "error": a2a.encode(QUOTA)}).envelope == QUOTA.envelope
+
+
+def test_a_problem_of_0_3_is_recognised():
+    answer = a2a.encode(QUOTA, binding="http", version="0.3")
+
+    assert a2a.recognised(answer).envelope == a2a.recognised(answer["body"]).envelope == QUOTA.envelope
 
 
 @pytest.mark.parametrize("profile", ["official", "protocol-droid"])
@@ -360,7 +464,12 @@ def test_records_are_recognised_in_either_profile(profile):
 
 @pytest.mark.parametrize(
     "other",
-    [None, {}, [], "x", {"code": -32001, "message": "m"}, {"error": {"code": 5}}, {"data": {RECORD_KEY: "nonsense"}}],
+    [
+        *[None, {}, [], "x", {"code": -32001, "message": "m"}, {"error": {"code": 5}}],
+        {"data": {RECORD_KEY: "nonsense"}},
+        {"status": 503, "headers": {}, "body": "busy"},
+        {"type": "https://example.com/errors/task-not-found", "status": 404},
+    ],
 )
 def test_what_may_be_anything_is_not_recognised(other):
     assert a2a.recognised(other) is None

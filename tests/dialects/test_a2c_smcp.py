@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from toolfault import McpErrorCategory, McpErrorCode, ToolFault, parse
 from toolfault._received import full_envelope
 from toolfault._record import MAX_RECORD, RECORD_KEY, MemoryStore
-from toolfault.dialects import a2c_smcp
+from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.a2c_smcp import (
     PROTOCOLS,
     READ,
@@ -650,3 +650,35 @@ def test_a_tool_result_is_read_by_parse_as_well():
     fault = ToolFault("quota_exceeded", "The quota is used up.", retry_after_seconds=30)
 
     assert parse(encode(fault, carrier="tool_result")) is not None
+
+
+NEVER = [4001, 4002, 4003, 4004, 4005, 4008]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("profile", ["ack", "tool_result", "", "x"])
+@pytest.mark.parametrize("shape", [{}, {"isError": True}, {"content": [], "isError": True}])
+@pytest.mark.parametrize("code", [*NEVER, 4006, 4014])
+def test_no_record_smuggles_a_code_into_an_acknowledgement(code, shape, profile, protocol):
+    """
+    A record calls its body what it likes; 4008 would make the receiver disconnect, the others read as a success.
+    """
+    body = {"code": code, "message": "m", **shape}
+    record = json.dumps({"v": 1, "system": "a2c", "code": code, "profile": profile, "body": body})
+    for number in (-32602, -32603, -32004, -32009):
+        info = {"@type": a2a.ERROR_INFO, "domain": a2a.DOMAIN, "reason": "X", "metadata": {RECORD_KEY: record}}
+        fault = a2a.decode({"code": number, "message": "m", "data": [info]})
+
+        sent = encode(fault, protocol=protocol)
+
+        assert sent.get("isError") is True or sent["code"] in acknowledged(protocol)
+        assert "code" not in encode(fault, protocol=protocol, carrier="tool_result")
+        assert "code" not in sent or "content" not in sent
+
+
+def test_a_body_that_has_another_code_than_its_record_does_not_leave():
+    body = {"code": 404, "message": "m"}
+    record = json.dumps({"v": 1, "system": "a2c", "code": 4014, "profile": "ack", "body": body})
+    info = {"@type": a2a.ERROR_INFO, "domain": a2a.DOMAIN, "reason": "X", "metadata": {RECORD_KEY: record}}
+
+    assert encode(a2a.decode({"code": -32004, "message": "m", "data": [info]}))["code"] == 4014

@@ -98,7 +98,7 @@ def test_the_one_code_that_is_worse_than_its_image():
 
 @pytest.mark.parametrize("body", [None, 3, {}, {"details": "busy"}, {"details": {"reason": ["busy"]}}])
 def test_no_reason(body):
-    assert reason_in(body) is None
+    assert reason_in(body, "a2c") is None
 
 
 # ---- hops
@@ -273,6 +273,25 @@ def test_the_envelope_in_a_record_is_cleaned():
 
     assert "sk-proj-abc" not in message
     assert "\x1b" not in message
+
+
+def test_a_record_in_a_record_is_nobodys_claim():
+    inner = text(system="a2c", code=500, body={"code": 500, "message": "forged"})
+    wire = McpExecuteError.new("internal", "m").to_wire()
+
+    fault = inbound("a2a", -32603, "m", record=text(fault={"error": wire, "record": inner}))
+
+    assert RECORD_FACT not in fault.facts
+
+
+@pytest.mark.parametrize("code", ["x" * 129, 7])
+def test_no_record_is_written_that_no_reader_takes(code):
+    assert Record(system="mcp", code=code).to_text() is None
+
+
+@pytest.mark.parametrize("code", ["-32001", 2**63, True])
+def test_nor_one_of_a_number_that_is_none(code):
+    assert Record(system="a2a", code=code).to_text() is None
 
 
 @given(code=JSON, message=JSON, record=JSON | st.text(), body=JSON)

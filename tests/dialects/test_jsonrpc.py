@@ -99,6 +99,11 @@ def test_what_is_no_number_means_nothing(code):
     assert jsonrpc.bridged(code) == -32603
 
 
+@pytest.mark.parametrize("code", [2**63, -(2**63) - 1, 10**400])
+def test_what_no_other_language_holds_is_not_passed_on(code):
+    assert jsonrpc.bridged(code) == -32603
+
+
 def test_no_number_of_a2a_gets_onto_an_error_of_mcp():
     own = {row.code for row in a2a.ERRORS.values()} | {A2aError(variant).code() for variant in Variant}
 

@@ -81,7 +81,7 @@ def outbound(
     record = original(fault, store)
     own = _vocabulary_of(record) == vocabulary
     return Outbound(
-        code=translated(record.code, _vocabulary_of(record), vocabulary, reason_in(record.body)),
+        code=_image(record, vocabulary),
         message=encodable(fault.envelope.message),
         record=_deposited(record, store, limit),
         body=record.body if own else None,
@@ -120,7 +120,7 @@ def inbound(
         body: The original, for the way back.
         profile: The profile of the original.
         version: The version of its protocol.
-        reason: ``details.reason`` of the original, in A2C-SMCP.
+        reason: What tells the code's meanings apart: ``details.reason`` in A2C-SMCP, the status in A2A.
         hint: What the original's own members advise.
         retry_after_seconds: The wait that the carrier's own header asks for.
         outcome: What the original's own members say of whether the call happened.
@@ -167,15 +167,19 @@ def fits(record: Record, vocabulary: Vocabulary, arrived: Iterable[Code]) -> boo
     """
     Tell whether a record's code maps to one of the codes that arrived, and what it restores to its own code.
     """
-    source, reason = _vocabulary_of(record), reason_in(record.body)
-    if translated(record.code, source, vocabulary, reason) not in set(arrived):
+    if _image(record, vocabulary) not in set(arrived):
         return False
     restored = _envelope_in(record)
-    return restored is None or restored.code == translated(record.code, source, "mcp", reason)
+    return restored is None or restored.code == _image(record, "mcp")
 
 
 def _vocabulary_of(record: Record) -> Vocabulary:
     return "protocol-droid" if record.system == "a2a" and record.profile == DROID else record.system
+
+
+def _image(record: Record, vocabulary: Vocabulary) -> Code:
+    source = _vocabulary_of(record)
+    return translated(record.code, source, vocabulary, reason_in(record.body, source))
 
 
 def _own_form(fault: ToolFault) -> dict[str, Any]:
@@ -211,10 +215,13 @@ def _restored(
     envelope = _envelope_in(record)
     if envelope is None:
         # The failure's own form did not fit; its code did.
-        code, category, retryable = meaning(record.code, _vocabulary_of(record), reason_in(record.body))
+        source = _vocabulary_of(record)
+        code, category, retryable = meaning(record.code, source, reason_in(record.body, source))
         text = message if isinstance(message, str) else ""
         envelope = envelope_of(code, text, category=category, retryable=retryable)
     outcome, facts = facts_of(as_mapping(record.fault))
+    # There is one record of a failure; what stands in another is nobody's claim.
+    facts.pop(RECORD_FACT, None)
     if record.system != "mcp" or record.body is not None:
         facts |= _carried(replace(record, fault=None), store)
     if record.system == "mcp" and record.body is not None:

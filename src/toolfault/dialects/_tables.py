@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_code
-from toolfault._json import is_mapping
+from toolfault._wire import as_mapping
 
 
 Vocabulary = Literal["mcp", "a2c", "a2a", "protocol-droid"]
@@ -40,7 +40,7 @@ class Table:
             The image of all other codes.
 
         by_reason:
-            For codes that mean too much: the image by the reason in their details.
+            For codes that mean too much: the image by what stands beside them (`reason_in`).
 
         other_reason:
             The image for a reason that is not known.
@@ -90,6 +90,25 @@ _REFUSED: Final[Mapping[str, Code]] = {
     "io_error": _INTERNAL,
 }
 
+#: What an error of A2A means that has no number of its own, but came with a status of HTTP or gRPC.
+_TOLD_TO_MCP: Final[Mapping[str, Code]] = {
+    "UNAUTHENTICATED": _DENIED,
+    "PERMISSION_DENIED": _DENIED,
+    "RESOURCE_EXHAUSTED": _QUOTA,
+    "DEADLINE_EXCEEDED": _TIMEOUT,
+    "UNAVAILABLE": _UNREACHABLE,
+}
+_TOLD_TO_A2C: Final[Mapping[str, Code]] = {
+    "UNAUTHENTICATED": 4006,
+    "PERMISSION_DENIED": 4007,
+    "RESOURCE_EXHAUSTED": 4003,
+    "DEADLINE_EXCEEDED": 4004,
+    "UNAVAILABLE": 4003,
+}
+
+#: "Internal error" of A2A, and what stands for all that has no number there.
+A2A_INTERNAL: Final = -32603
+
 _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
     ("mcp", "a2a"): Table({_NOT_FOUND: -32004, _ARGUMENTS: -32602}, other=-32603),
     # It answers -32601 for what is known and not supported. Its two codes for authentication speak of credentials,
@@ -113,6 +132,7 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
             -32009: _INTERNAL,
         },
         other=_UNKNOWN,
+        by_reason={A2A_INTERNAL: _TOLD_TO_MCP},
     ),
     ("a2a", "a2c"): Table(
         {
@@ -128,6 +148,8 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
             -32009: 4003,
         },
         other=500,
+        by_reason={A2A_INTERNAL: _TOLD_TO_A2C},
+        other_reason=500,
     ),
     ("protocol-droid", "mcp"): Table(
         {**_inverted(_A2A_TO_MCP), -32000: _ARGUMENTS, -32001: _DENIED, -32002: _DENIED}, other=_UNKNOWN
@@ -172,7 +194,7 @@ def translated(code: Code, source: Vocabulary, target: Vocabulary, reason: str |
         code: A code of *source*, assigned or not.
         source: Whose code it is.
         target: In whose words it is wanted.
-        reason: ``details.reason`` of a payload of A2C-SMCP. None: it has none.
+        reason: What `reason_in` finds beside it. None: nothing.
     """
     if source == target:
         return fold_code(str(code)).value if source == "mcp" else code
@@ -199,10 +221,15 @@ def meaning(code: Code, source: Vocabulary, reason: str | None = None) -> tuple[
     return known, category, retryable
 
 
-def reason_in(body: Any) -> str | None:
+def reason_in(body: Any, source: Vocabulary) -> str | None:
     """
-    Return ``details.reason`` of a payload of A2C-SMCP. None: it has none.
+    Return what tells the meanings of one code apart. None: nothing does.
+
+    In a payload of A2C-SMCP it is ``details.reason``, in an original of A2A the ``status`` that came with it.
     """
-    details = body.get("details") if is_mapping(body) else None
-    reason = details.get("reason") if is_mapping(details) else None
+    holder: Any = as_mapping(body)
+    if source == "a2c":
+        holder = as_mapping(holder.get("details"))
+    name = {"a2c": "reason", "a2a": "status"}.get(source)
+    reason = holder.get(name)
     return reason if isinstance(reason, str) else None

@@ -90,6 +90,10 @@ _BANDS: Final[dict[Band, tuple[int, int]]] = {
 }
 
 
+#: What exceeds 64 bits is a number in no other language.
+_NUMBERS: Final = range(-(2**63), 2**63)
+
+
 def band(code: int) -> Band:
     """
     Return the band in which a number lies.
@@ -125,7 +129,7 @@ def bridged(code: object) -> int:
     A foreign number keeps its meaning only where JSON-RPC itself gave it, or where it is an application's own. What
     MCP assigned in the other bands says something of a request that the bridge did not make.
     """
-    if isinstance(code, bool) or not isinstance(code, int):
+    if type(code) is not int or code not in _NUMBERS:
         return INTERNAL_ERROR
     return code if band(code) in {"standard", "application"} else INTERNAL_ERROR
 

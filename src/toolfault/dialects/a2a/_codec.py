@@ -4,29 +4,28 @@ From a fault to an A2A error and back, in each binding and profile.
 Rule 1: the number comes from the bridge's tables; what they lose travels as a record in the first ErrorInfo.
 Rule 2: an error that came from A2A goes back as it came, unless the fault says something else by now.
 Rule 3: over HTTP and gRPC the status tells what no number does: whose credentials, which limit, whose outage.
+Rule 4: over gRPC an error is trailers, and what exceeds their room replaces the error: so it leaves with less.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import quote
 
 from toolfault._codes import McpErrorCode
 from toolfault._delays import delay_from
 from toolfault._json import is_array, is_mapping
 from toolfault._received import shown
 from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
-from toolfault._text import CAUSE_BYTES
+from toolfault._text import CAUSE_BYTES, cut
 from toolfault._wire import as_mapping
 from toolfault.dialects._bridge import DROID, Outbound, fits, inbound, outbound
-from toolfault.dialects.a2a._official import (
-    A2AError,
-    FieldViolation,
-    is_a2a,
-    is_typed,
-)
-from toolfault.dialects.a2a._table import CURRENT, Version, canonical, error_type
+from toolfault.dialects._tables import A2A_INTERNAL, reason_in
+from toolfault.dialects.a2a._official import A2AError, FieldViolation, is_a2a, is_problem, is_typed
+from toolfault.dialects.a2a._table import CURRENT, TOLD, Version, canonical, error_type
 from toolfault.dialects.a2a.protocol_droid import A2aError, Variant, variant_of
 from toolfault.errors import ToolFault
 
@@ -48,18 +47,15 @@ _STATUS: Final = {
     McpErrorCode.MCP_SERVER_UNREACHABLE: 503,
 }
 
-#: What a status says that no number of the table does.
-_TOLD: Final = {
-    "UNAUTHENTICATED": McpErrorCode.PERMISSION_DENIED,
-    "PERMISSION_DENIED": McpErrorCode.PERMISSION_DENIED,
-    "RESOURCE_EXHAUSTED": McpErrorCode.QUOTA_EXCEEDED,
-    "DEADLINE_EXCEEDED": McpErrorCode.TOOL_TIMEOUT,
-    "UNAVAILABLE": McpErrorCode.MCP_SERVER_UNREACHABLE,
-}
-
-#: "Internal error", and what stands for all that has no number of its own.
-_INTERNAL: Final = -32603
 _INVALID_PARAMS: Final = -32602
+
+#: What peers of gRPC take of trailers is 8 KiB; this much of it is for the status, in its three forms. And of that the
+#: message, which goes twice: once percent-encoded, once within the details.
+_TRAILERS: Final = 7168
+_SPELLED_MESSAGE: Final = 2560
+_GRPC_MESSAGE: Final = 768
+#: What gRPC sends of a message as it is.
+_PLAIN: Final = "".join(chr(letter) for letter in range(32, 127) if letter != ord("%"))
 
 
 def encode(
@@ -85,7 +81,7 @@ def encode(
 
     Returns:
         ``jsonrpc``: the response's ``error``. ``http``: ``status``, ``headers`` and ``body``. ``grpc``: a
-        ``google.rpc.Status`` in protobuf's JSON mapping.
+        ``google.rpc.Status`` in protobuf's JSON mapping, which fits into a call's trailers.
 
     Raises:
         ValueError: No such binding or profile, or the two don't go together.
@@ -97,10 +93,12 @@ def encode(
     if profile != DROID or binding != "jsonrpc":
         raise ValueError(f"profile must be 'official', or 'protocol-droid' over 'jsonrpc', not {profile!r}")
     out = outbound(fault, DROID, store=store)
-    if out.body is not None and _says(fault, out.body, profile=DROID):
-        return dict(out.body)
+    came = A2AError.from_jsonrpc(out.body)
+    if came is not None and came.code == out.code and _says(fault, original := _as_it_came(came), profile=DROID):
+        return original
     variant = variant_of(out.code) or Variant.INTERNAL_ERROR
-    return A2aError(variant, out.message).to_jsonrpc(**_record(out))
+    kept = {} if out.record is None else {RECORD_KEY: out.record}
+    return A2aError(variant, out.message).to_jsonrpc(**kept)
 
 
 def decode(
@@ -131,24 +129,19 @@ def decode(
         return None
     record = (error.metadata or as_mapping(error.data)).get(RECORD_KEY)
     kept = read_record(record)
-    told = _TOLD.get(error.status or "") if error.code == _INTERNAL and kept is None else None
-    row = error.type
-    message = error.message or ("" if row is None else row.message)
-    if told is not None:
-        fault = inbound("mcp", told.value, message, retry_after_seconds=delay, received=obj, store=store)
-    else:
-        fault = inbound(
-            "a2a",
-            _INTERNAL if error.code is None else error.code,
-            message,
-            record=record,
-            among=_among(error, kept),
-            body=_canonical(error),
-            version="0.3" if error.status is None and is_mapping(error.data) else "",
-            retry_after_seconds=delay,
-            received=obj,
-            store=store,
-        )
+    fault = inbound(
+        "a2a",
+        A2A_INTERNAL if error.code is None else error.code,
+        error.message or _standard_message(error),
+        record=record,
+        among=_among(error, kept),
+        body=_canonical(error),
+        version="0.3" if error.status is None and is_mapping(error.data) else "",
+        reason=error.status,
+        retry_after_seconds=delay,
+        received=obj,
+        store=store,
+    )
     if error.violations and "violations" not in fault.facts:
         fault.facts["violations"] = [
             {"field": shown(v.field, CAUSE_BYTES), "message": shown(v.description, CAUSE_BYTES)}
@@ -181,6 +174,12 @@ def recognised(obj: object) -> ToolFault | None:
     Return the fault that an object is if it can only be an A2A error, in whatever binding. None: it may be another.
     """
     body = as_mapping(obj)
+    if "status" in body and "body" in body:
+        inner = as_mapping(body["body"])
+        known = is_problem(inner) or is_a2a(as_mapping(inner.get("error")).get("details"))
+        return decode(body, binding="http") if known else None
+    if is_problem(body):
+        return decode(body, binding="http")
     error = as_mapping(body.get("error")) or body
     if is_a2a(error.get("data")):
         return decode(error)
@@ -198,18 +197,23 @@ def _official(fault: ToolFault, binding: Binding, version: Version, out: Outboun
     """
     Return the original in a binding, if it still says what the fault does, else the fault.
     """
+    code = out.code if isinstance(out.code, int) else A2A_INTERNAL
     came = A2AError.from_jsonrpc(out.body)
-    if came is not None:
+    if came is not None and came.code == code:
+        came = replace(came, status=reason_in(out.body, "a2a"))
         # Word for word, where its form is the version's; else only what the other form can hold goes without a record.
         same_form = binding == "jsonrpc" and (out.version == "0.3") == (version == "0.3")
         holds_all = came.data is None or (is_typed(came.data) and version != "0.3")
-        written = dict(out.body or {}) if same_form else _WRITERS[binding](came, version, fault)
-        if (same_form or holds_all) and _says(fault, written, binding):
+        written = _as_it_came(came) if same_form else _WRITERS[binding](came, version, fault)
+        if (same_form or holds_all) and (binding != "grpc" or _room(written) >= 0) and _says(fault, written, binding):
             return written
-    code = out.code if isinstance(out.code, int) else _INTERNAL
     error = came or A2AError(code=code, message="", violations=_violations(fault, code))
     error = replace(error, code=code, message=out.message)
-    return _WRITERS[binding](replace(error, metadata={**(error.metadata or {}), **_record(out)}), version, fault)
+    record = out.record
+    if binding == "grpc":
+        error, record = _shortened(error, record, version, fault)
+    kept = {} if record is None else {RECORD_KEY: record}
+    return _WRITERS[binding](replace(error, metadata={**(error.metadata or {}), **kept}), version, fault)
 
 
 def _to_jsonrpc(error: A2AError, version: Version, _fault: ToolFault) -> dict[str, Any]:
@@ -227,6 +231,30 @@ def _to_grpc(error: A2AError, version: Version, fault: ToolFault) -> dict[str, A
     return error.to_grpc(version, status=None if status is None else canonical(status))
 
 
+def _shortened(error: A2AError, record: str | None, version: Version, fault: ToolFault) -> tuple[A2AError, str | None]:
+    """
+    Return as much of an error and its record as fits into trailers.
+    """
+    if len(quote(error.message, safe=_PLAIN)) > _SPELLED_MESSAGE:
+        error = replace(error, message=cut(error.message, _GRPC_MESSAGE))
+    kept = read_record(record)
+    for written in (error, A2AError(code=error.code, message=error.message, status=error.status)):
+        error, room = written, _room(_to_grpc(written, version, fault))
+        text = None if kept is None else kept.to_text(room)
+        if text is not None or (kept is None and room >= 0):
+            return error, text
+    return error, None
+
+
+def _room(status: Mapping[str, Any]) -> int:
+    """
+    Return how many bytes a status leaves of the trailers; as JSON it is never shorter than in protobuf.
+    """
+    message: str = status["message"]
+    left = (_TRAILERS - len(quote(message, safe=_PLAIN))) * 3 // 4 - len(message.encode())
+    return left - len(json.dumps({**status, "message": ""}, ensure_ascii=False).encode())
+
+
 _WRITERS: Final[Mapping[str, Callable[[A2AError, Version, ToolFault], dict[str, Any]]]] = {
     "jsonrpc": _to_jsonrpc,
     "http": _to_http,
@@ -235,7 +263,10 @@ _WRITERS: Final[Mapping[str, Callable[[A2AError, Version, ToolFault], dict[str, 
 
 
 def _status_for(fault: ToolFault, error: A2AError) -> int | None:
-    return _STATUS.get(fault.envelope.code) if error.code == _INTERNAL else None
+    if error.code != A2A_INTERNAL:
+        return None
+    told = TOLD.get(error.status or "")
+    return _STATUS.get(fault.envelope.code) if told is None else told.http
 
 
 def _says(
@@ -244,10 +275,6 @@ def _says(
     # Without the store: to look is not to keep.
     read = decode(written, binding=binding, profile=profile)
     return read is not None and read.envelope == fault.envelope
-
-
-def _record(out: Outbound) -> dict[str, str]:
-    return {} if out.record is None else {RECORD_KEY: out.record}
 
 
 def _violations(fault: ToolFault, code: int) -> tuple[FieldViolation, ...]:
@@ -293,7 +320,7 @@ def _among(error: A2AError, kept: Record | None) -> tuple[int | str, ...]:
     """
     Return the number of the original that -32603 stands for, where a binding or 0.3 has no word for that number.
     """
-    if error.code != _INTERNAL or kept is None or kept.system != "a2a" or kept.profile == DROID:
+    if error.code != A2A_INTERNAL or kept is None or kept.system != "a2a" or kept.profile == DROID:
         return ()
     row = error_type(kept.code)
     return (kept.code,) if row is None or row.v03 is None else ()
@@ -303,10 +330,23 @@ def _canonical(error: A2AError) -> dict[str, Any]:
     """
     Return the error as JSON-RPC has it, which is the form in which an original is kept.
     """
-    if error.status is not None:
-        return error.to_jsonrpc()
-    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.status is None:
+        return _as_it_came(error)
+    body = error.to_jsonrpc()
+    # What the number does not tell; `reason_in` reads it.
+    return {**body, "status": error.status} if error.code == A2A_INTERNAL and error.status in TOLD else body
+
+
+def _as_it_came(error: A2AError) -> dict[str, Any]:
+    code = A2A_INTERNAL if error.code is None else error.code
+    body: dict[str, Any] = {"code": code, "message": error.message}
     return body if error.data is None else {**body, "data": error.data}
+
+
+def _standard_message(error: A2AError) -> str:
+    told = TOLD.get(error.status or "") if error.code == A2A_INTERNAL else None
+    row = error.type
+    return told.message if told is not None else "" if row is None else row.message
 
 
 def _from_droid(obj: object, store: RecordStore | None) -> ToolFault | None:
@@ -316,7 +356,7 @@ def _from_droid(obj: object, store: RecordStore | None) -> ToolFault | None:
     told = A2aError.from_jsonrpc(_canonical(error))
     return inbound(
         DROID,
-        _INTERNAL if error.code is None else error.code,
+        A2A_INTERNAL if error.code is None else error.code,
         # The fixed message says less than the reason that the data carry.
         (told.detail if told is not None else "") or error.message,
         record=as_mapping(error.data).get(RECORD_KEY),

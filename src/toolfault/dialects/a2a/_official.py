@@ -17,12 +17,12 @@ from toolfault._json import is_array, is_mapping
 from toolfault._text import encodable, safe_str
 from toolfault._wire import as_mapping, json_safe
 from toolfault.dialects.a2a._table import (
-    CANONICAL,
     CODE_OF_STATUS,
     CURRENT,
     ERRORS,
     GRPC_STATUSES,
     MAX_NAME,
+    PLAIN,
     ErrorType,
     Version,
     canonical,
@@ -33,6 +33,9 @@ from toolfault.dialects.a2a._table import (
 ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
 BAD_REQUEST: Final = "type.googleapis.com/google.rpc.BadRequest"
 DOMAIN: Final = "a2a-protocol.org"
+
+#: What the type of a problem+json begins with in 0.3.
+_PROBLEMS: Final = f"https://{DOMAIN}/errors/"
 
 #: How many details, and violations in them, are looked at.
 _MAX_DETAILS: Final = 64
@@ -159,7 +162,7 @@ class A2AError:
         http, grpc = own if status is None else (status, canonical(status))
         message = encodable(self.message)
         if version == "0.3":
-            kind = f"https://{DOMAIN}/errors/{row.reason.lower().replace('_', '-')}"
+            kind = f"{_PROBLEMS}{row.reason.lower().replace('_', '-')}"
             problem = {"type": kind, "title": row.message, "status": http, "detail": message}
             return http, {**self._members(), **problem}
         return http, {
@@ -234,15 +237,15 @@ class A2AError:
         metadata = _metadata(details)
         if reason is not None and metadata is None:
             metadata = outer
-        name = error.get("status")
-        canonical_name = name if isinstance(name, str) and name in GRPC_STATUSES else canonical(status)
+        # A status line with one meaning counts for more than a body, which another hop may have made.
+        name = _said(error.get("status"))
+        canonical_name = name if status not in PLAIN and name in GRPC_STATUSES[1:] else canonical(status)
         return cls(
             code=_number(details, reason, canonical_name),
             message=_said(error.get("message")) or _said(outer.get("detail")) or _said(outer.get("message")),
             metadata=metadata,
             violations=_violations(details) or _violations(outer),
-            # The status line is what the peer meant; a body may have been made by another hop.
-            status=canonical(status) if status in CANONICAL else canonical_name,
+            status=canonical_name,
             data=details if is_array(details) else body,
         )
 
@@ -305,6 +308,14 @@ def is_a2a(details: object) -> bool:
     Tell whether the first ErrorInfo among details is one of A2A's.
     """
     return as_mapping(next(_details(details, ERROR_INFO), None)).get("domain") == DOMAIN
+
+
+def is_problem(body: Mapping[Any, Any]) -> bool:
+    """
+    Tell whether a body is a problem+json of 0.3.
+    """
+    kind = body.get("type")
+    return isinstance(kind, str) and kind.startswith(_PROBLEMS)
 
 
 def _number(details: Any, reason: str | None, status: str) -> int:

@@ -207,6 +207,37 @@ CANONICAL: Final = {
     504: "DEADLINE_EXCEEDED",
 }
 
+#: Those statuses of HTTP that mean one thing, whatever a body says.
+PLAIN: Final = frozenset({401, 403, 408, 429, 499, 503, 504})
+
+
+class Told(NamedTuple):
+    """
+    A status that tells what no number does.
+
+    Attributes:
+        http:
+            The status of HTTP that stands for it.
+
+        message:
+            What is said where the peer says nothing.
+    """
+
+    http: int
+    message: str
+
+
+TOLD: Final = {
+    "UNAUTHENTICATED": Told(401, "The agent does not accept the credentials."),
+    "PERMISSION_DENIED": Told(403, "The agent does not allow the request."),
+    "RESOURCE_EXHAUSTED": Told(429, "A limit of the agent is reached."),
+    "DEADLINE_EXCEEDED": Told(504, "The agent did not answer in time."),
+    "UNAVAILABLE": Told(503, "The agent cannot be reached."),
+}
+"""
+What is -32603 over JSON-RPC, and known over HTTP and gRPC.
+"""
+
 #: The number that comes nearest to a status, where nothing tells the error by name; others are -32603.
 CODE_OF_STATUS: Final = {
     "INVALID_ARGUMENT": -32602,
