@@ -493,6 +493,11 @@ def test_the_name_that_was_called_is_no_evidence():
     assert parse(result(said), tool="get_quota_timeout", arguments={"q": "rate limit"}).code is McpErrorCode.INTERNAL
 
 
+@pytest.mark.parametrize("tool", [5, b"quota", [], "x" * 10_000_000], ids=["number", "bytes", "list", "long"])
+def test_a_name_that_is_none_hides_nothing(tool):
+    assert parse(result("429 Too many requests"), tool=tool).code is McpErrorCode.QUOTA_EXCEEDED
+
+
 # JSON-RPC errors.
 
 

@@ -238,6 +238,10 @@ def test_a_frameworks_text_is_read(answer, code):
         pytest.param(tool_message("Too many requests", status="success"), id="langchain"),
         pytest.param(tool_return("Too many requests", "success"), id="pydantic-ai"),
         pytest.param(tool_return("Too many requests", "denied"), id="pydantic-ai: a person said no"),
+        pytest.param(
+            {"part_kind": "x", "tool_call_id": "c1", "content": [], "outcome": {"failed": 1}},
+            id="nothing of pydantic-ai",
+        ),
         pytest.param("Too many requests", id="a text"),
         pytest.param("{" + "x" * 100_000, id="a long text"),
         pytest.param(CallToolResult(content=[]).model_dump_json(), id="a result as JSON"),
@@ -264,8 +268,9 @@ def test_a_frameworks_text_is_read(answer, code):
         ),
     ],
 )
-def test_a_frameworks_success_is_none(answer):
+def test_a_frameworks_success_is_none(answer, caplog):
     assert parse(answer) is None
+    assert caplog.text == ""
 
 
 def test_what_a_framework_leaves_unmarked_may_be_suspected():

@@ -356,6 +356,18 @@ def test_a_listing_that_hangs_is_waited_for_once():
     assert (len(session.calls), session.listed) == (1000, [None])
 
 
+def test_a_listing_takes_no_longer_than_all_attempts_may():
+    session = Session([busy()])
+    session.list_tools = anyio.sleep_forever
+
+    async def main():
+        begun = anyio.current_time()
+        await retrying(session, Retry(timeout=2.0)).call_tool("a")
+        return anyio.current_time() - begun
+
+    assert run_fast(main) == pytest.approx(2.0)
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_who_leaves_while_the_tools_are_listed_leaves_the_others_alone(backend):
     world = World()

@@ -40,7 +40,9 @@ class Reader:
         """
         Return what a text shows, as `careful` does.
         """
-        return careful(text[:WINDOW], tool=self.tool, arguments=self.arguments, rpc_code=rpc_code)
+        # As a framework hands them on: not every one looks at what a model calls a tool.
+        tool = self.tool[:ID_BYTES] if isinstance(self.tool, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+        return careful(text[:WINDOW], tool=tool, arguments=self.arguments, rpc_code=rpc_code)
 
 
 def layers(body: Any) -> Iterator[Mapping[Any, Any]]:

@@ -75,7 +75,7 @@ def _langchain(message: Any) -> Result:
 
 def _pydantic_ai(part: Any) -> Result:
     content = member(part, "content")
-    failed = member(part, "part_kind") == "retry-prompt" or member(part, "outcome") in {"failed", "retried"}
+    failed = member(part, "part_kind") == "retry-prompt" or member(part, "outcome") in ("failed", "retried")
     if is_mapping(content):
         return _result([], failed=failed, structured=content)
     if is_array(content):

@@ -217,8 +217,9 @@ class _RetryingSession:
     async def _listed(self) -> dict[str, Any] | None:
         tools: dict[str, Any] = {}
         cursor: str | None = None
+        longest = self._retry.timeout
         try:
-            with anyio.fail_after(_LISTING_SECONDS):
+            with anyio.fail_after(_LISTING_SECONDS if longest is None else min(longest, _LISTING_SECONDS)):
                 for _ in range(_MAX_PAGES):
                     page = await self._page(cursor)
                     tools |= {tool.name: tool for tool in page.tools}
