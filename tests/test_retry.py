@@ -635,6 +635,38 @@ def test_each_server_has_a_budget_of_its_own_unless_one_is_given():
     assert Retry(budget=budget).for_server().budget is budget
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_wait_that_is_cancelled_costs_nothing(backend):
+    world = World([BUSY])
+    budget = Budget(2)
+
+    async def main():
+        with anyio.CancelScope() as scope:
+
+            async def sleep(_seconds):
+                scope.cancel()
+                await anyio.sleep_forever()
+
+            await Retry(budget=budget, sleep=sleep).call(world.attempt, tool=SAFE)
+
+    anyio.run(main, backend=backend)
+
+    assert (world.calls, budget.left) == ([1], 2)
+
+
+def test_a_wait_that_is_interrupted_costs_nothing():
+    world = World([BUSY])
+    budget = Budget(2)
+
+    def sleep(_seconds):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Retry(budget=budget, sleep_sync=sleep).call_sync(world.attempt_sync, tool=SAFE)
+
+    assert (world.calls, budget.left) == ([1], 2)
+
+
 def test_copies_share_a_budget_and_another_process_has_its_own():
     rules = Retry(budget=Budget(2, 0.5))
     rules.budget.take()

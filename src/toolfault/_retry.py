@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import anyio
 
@@ -235,7 +235,8 @@ class Retry:
                     retried = Retried(attempts=course.attempts, result=result, error=error)
                     tell(retried)
                     return retried
-                await self.sleep(wait)
+                with course.waiting():
+                    await self.sleep(wait)
 
     def call_sync(
         self,
@@ -288,7 +289,8 @@ class Retry:
                     retried = Retried(attempts=course.attempts, result=result, error=error)
                     tell(retried)
                     return retried
-                self.sleep_sync(wait)
+                with course.waiting():
+                    self.sleep_sync(wait)
 
 
 async def _found_out(tool: object) -> object:
@@ -345,22 +347,29 @@ class Course:
         self.number = 1
         self.attempts: tuple[Attempt, ...] = ()
 
-    @contextlib.contextmanager
-    def observed(self) -> Generator[Callable[[Retried[Any]], None]]:
+    def observed(self) -> AbstractContextManager[Callable[[Retried[Any]], None]]:
         """
         Let the observers stand around all attempts.
         """
-        with _around([partial(observer.calling, self._name) for observer in self._retry.observers]) as tell:
-            yield tell
+        return _around([partial(observer.calling, self._name) for observer in self._retry.observers])
 
-    @contextlib.contextmanager
-    def observed_attempt(self) -> Generator[Callable[[ToolFault | None], None]]:
+    def observed_attempt(self) -> AbstractContextManager[Callable[[ToolFault | None], None]]:
         """
         Let the observers stand around one attempt.
         """
-        opened = [partial(observer.attempting, self._name, self.number) for observer in self._retry.observers]
-        with _around(opened) as tell:
-            yield tell
+        return _around([partial(observer.attempting, self._name, self.number) for observer in self._retry.observers])
+
+    @contextlib.contextmanager
+    def waiting(self) -> Generator[None]:
+        """
+        Stand around the wait for the next attempt: one that is left early costs the server's budget nothing.
+        """
+        try:
+            yield
+        except BaseException:
+            if self._retry.budget is not None:
+                self._retry.budget.give(self._taken)
+            raise
 
     def judged(
         self, result: object, error: Exception | None, read: Callable[[object], ToolFault | None]
@@ -457,10 +466,23 @@ def _quietly(hook: Callable[[Any], object], what: object) -> None:
         _log.exception("the attempt hook %r raised; the attempts go on as decided", hook)
 
 
+_Opener: TypeAlias = Callable[[], AbstractContextManager[Callable[[Any], object]]]
+
+
+def _around(openers: Sequence[_Opener]) -> AbstractContextManager[Callable[[Any], None]]:
+    # Most calls are not observed.
+    return _watched(openers) if openers else _UNWATCHED
+
+
+def _told_nobody(_what: object) -> None:
+    pass
+
+
+_UNWATCHED: Final = contextlib.nullcontext(_told_nobody)
+
+
 @contextlib.contextmanager
-def _around(
-    openers: Sequence[Callable[[], AbstractContextManager[Callable[[Any], object]]]],
-) -> Generator[Callable[[Any], None]]:
+def _watched(openers: Sequence[_Opener]) -> Generator[Callable[[Any], None]]:
     """
     Enter what observers open; nothing that they raise or suppress changes a call.
     """
