@@ -1,43 +1,12 @@
 """
-The example server as a process of its own, for agent frameworks that start it over stdio; and waits that are noted.
+Servers as processes of their own, for agent frameworks that start them over stdio; and waits that are noted.
 """
 
-import json
-import os
-import sys
-from pathlib import Path
-
 import pytest
+from agents_shop import Peer, Shop
 
 from toolfault import Retry
 from toolfault.testing import no_waits
-
-
-SERVER = Path(__file__).parents[2] / "example_server" / "server.py"
-
-#: What runs the server: it needs mcp 2.3, and the framework under test may need an older one in its environment.
-PYTHON = os.environ.get("TOOLFAULT_SERVER_PYTHON", sys.executable)
-
-
-class Shop:
-    """
-    How to start the server so that each message to it is noted first, and what was noted.
-    """
-
-    def __init__(self, log):
-        self._log = log
-        self.command = "sh"
-        self.args = ["-c", 'tee -a "$0" | "$@"', str(log), PYTHON, str(SERVER)]
-
-    def calls(self, tool, arguments=None):
-        """
-        How many requests to call a tool were sent, whatever processes were started; with these arguments, or any.
-        """
-        sent = [json.loads(line) for line in self._log.read_text().splitlines()]
-        asked = [message["params"] for message in sent if message.get("method") == "tools/call"]
-        return sum(
-            params["name"] == tool and (arguments is None or params["arguments"] == arguments) for params in asked
-        )
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +20,11 @@ def new_shop(tmp_path_factory):
 @pytest.fixture
 def shop(new_shop):
     return new_shop()
+
+
+@pytest.fixture
+def new_peer(tmp_path_factory):
+    return lambda: Peer(tmp_path_factory.mktemp("peer") / "called")
 
 
 @pytest.fixture

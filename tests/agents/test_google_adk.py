@@ -4,8 +4,11 @@ google-adk as it is, and with `ToolFaultPlugin`: a scripted model calls tools of
 
 import asyncio
 import contextlib
+import gc
+from importlib.util import find_spec
 
 import pytest
+from agents_shop import ASKED, ORDER, TOGETHER, each_case, seen_together
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.models import BaseLlm, LlmResponse
@@ -29,9 +32,13 @@ pytestmark = [
 ]
 
 
+#: Whether sessions live in the task of the call, and die with it.
+OLD = find_spec("google.adk.tools.mcp_tool.session_context") is None
+
+
 class Model(BaseLlm):
     """
-    Makes calls one after the other, and notes what it is told of each.
+    Makes calls one after the other, those of a list in one turn, and notes what it is told of each.
     """
 
     model: str = "scripted"
@@ -41,19 +48,16 @@ class Model(BaseLlm):
     async def generate_content_async(self, llm_request, stream=False):
         said = [part.function_response for part in llm_request.contents[-1].parts if part.function_response]
         self.told.extend(response.response for response in said)
-        if len(self.told) == len(self.calls):
-            part = types.Part.from_text(text="done")
-        else:
-            name, arguments = self.calls[len(self.told)]
-            part = types.Part.from_function_call(name=name, args=arguments)
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+        turn = self.calls.pop(0) if self.calls else []
+        calls = [types.Part.from_function_call(name=name, args=arguments) for name, arguments in turn]
+        yield LlmResponse(content=types.Content(role="model", parts=calls or [types.Part.from_text(text="done")]))
 
 
 def run(tools, *calls, plugins=()):
     """
     What a model that makes these calls is told of each: the dict that the framework sends it.
     """
-    model = Model(calls=list(calls), told=[])
+    model = Model(calls=[call if isinstance(call, list) else [call] for call in calls], told=[])
 
     async def main():
         agent = LlmAgent(name="clerk", model=model, tools=tools)
@@ -79,49 +83,6 @@ def texts(result):
     return [block["text"] for block in result["content"]]
 
 
-#: What is called; the first text that the model is told without the plugin; the only text with it; and how often
-#: the server is asked, without and with.
-CALLS = [
-    pytest.param(
-        "track_parcel",
-        {"number": "HAM-1042"},
-        "The upstream API is unavailable (HTTP 503). Retry after 1 second.",
-        "HAM-1042 is on the water",
-        (1, 3),
-        id="repeated until it works",
-    ),
-    pytest.param(
-        "customs_duty",
-        {"country": "GB", "euros": 80.0},
-        "A service that the tool depends on refused the connection (ECONNREFUSED). Try again later.",
-        "A service that the tool depends on refused the connection (ECONNREFUSED). Try again later.\n"
-        "[internal] The call was tried 3 times. The same call may succeed if it is retried later.",
-        (1, 3),
-        id="repeated in vain",
-    ),
-    pytest.param(
-        "shipping_quote",
-        {"country": "AQ", "kilos": 2.0},
-        "The upstream API does not allow this (HTTP 403). Other rights are needed.",
-        "The upstream API does not allow this (HTTP 403). Other rights are needed.\n"
-        "[permission_denied] The same call will fail again.",
-        (1, 1),
-        id="no retry helps",
-    ),
-    pytest.param(
-        "shipping_quote",
-        {"country": "NO", "kilos": 2.0},
-        "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.",
-        "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.\n"
-        "[internal] The same call may succeed if it is retried after 120 seconds.",
-        (1, 1),
-        id="too long a wait",
-    ),
-    pytest.param("price_per_cup", {"sku": "SEN-100"}, "0.39", "0.39", (1, 1), id="works at once"),
-]
-ASKED = [case.values[:2] for case in CALLS]
-
-
 @pytest.fixture(scope="module")
 def without(new_shop):
     shop = new_shop()
@@ -136,26 +97,56 @@ def with_plugin(new_shop):
     return shop, told
 
 
-@pytest.mark.parametrize(("tool", "arguments", "before", "after", "asked"), CALLS)
-def test_what_the_model_is_told_and_how_often_the_tool_runs(
-    without, with_plugin, tool, arguments, before, after, asked
-):
-    index = ASKED.index((tool, arguments))
-    told = with_plugin[1][index]
+@each_case
+def test_what_the_model_is_told_and_how_often_the_tool_runs(without, with_plugin, index, case):
+    before, after = without[1][index], with_plugin[1][index]
 
-    assert texts(without[1][index])[0] == before
-    assert texts(told) == [after]
-    assert (without[0].calls(tool, arguments), with_plugin[0].calls(tool, arguments)) == asked
-    if told.get("isError"):
+    assert texts(before) == case.before
+    assert texts(after) == [case.after]
+    assert tuple(shop.calls(case.tool, case.arguments) for shop in (without[0], with_plugin[0])) == case.asked
+    if after.get("isError"):
         # Only the text is another: what a program reads is still there.
-        assert parse(told).envelope == parse(without[1][index]).envelope
-        assert told["structuredContent"] == without[1][index]["structuredContent"]
+        assert parse(after).envelope == parse(before).envelope
+        assert after["structuredContent"] == before["structuredContent"]
 
 
-ORDER = {"reference": "TEST-0001", "customer": 7, "sku": "SEN-100", "quantity": 2}
+def test_calls_of_one_turn_to_a_server_that_is_not_ours(new_peer, retry):
+    without, with_plugin = new_peer(), new_peer()
+    turn = [(tool, {}) for tool in TOGETHER]
+
+    run(shop_tools(without), turn)
+    told = run(shop_tools(with_plugin), turn, plugins=[ToolFaultPlugin(retry)])
+
+    after = {tool: texts(result)[0] for tool, result in zip(TOGETHER, told)}
+    assert seen_together(without, with_plugin, after) == TOGETHER
 
 
-@pytest.mark.parametrize(("idempotent", "asked"), [((), 1), (("shop_place_order",), 3)])
+# What the SDK leaves open when a server dies.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("tool", "asked", "after"),
+    [
+        pytest.param("dies", 2, "alive", marks=pytest.mark.skipif(OLD, reason="it can't start a server anew")),
+        ("dies_writing", 1, "Connection closed"),
+    ],
+)
+def test_a_server_that_dies_is_asked_again_where_that_is_safe(new_peer, retry, tool, asked, after):
+    """
+    The framework starts it anew. What the exception is in the end, newer versions answer and older ones raise.
+    """
+    peer = new_peer()
+
+    try:
+        (told,) = run(shop_tools(peer), (tool, {}), plugins=[ToolFaultPlugin(retry)])
+    except Exception as exc:
+        told = exc
+    gc.collect()
+
+    assert peer.calls(tool) == asked
+    assert after in str(told)
+
+
+@pytest.mark.parametrize(("idempotent", "asked"), [((), 1), (("shop_place_order",), 3), (("place_order",), 3)])
 def test_what_writes_is_repeated_by_the_operators_word_alone(shop, retry, idempotent, asked):
     _, told = run(
         shop_tools(shop, tool_name_prefix="shop"),
@@ -247,7 +238,6 @@ def test_a_cancellation_is_not_repeated(retry):
 @pytest.mark.parametrize(
     "outcome",
     [
-        pytest.param({"error": "MCP tool execution failed: Connection closed"}, id="the connection broke"),
         pytest.param({"error": "This tool call requires confirmation, please approve or reject."}, id="a question"),
         pytest.param({"result": "Pending User Authorization."}, id="somebody must log in"),
         pytest.param({"content": [], "structuredContent": {"code": "internal", "message": "no"}}, id="data"),
@@ -258,6 +248,41 @@ def test_answers_of_the_framework_and_data_stay(retry, outcome):
 
     assert run([tool], ("answer", {}), plugins=[ToolFaultPlugin(retry)]) == [outcome]
     assert tool.runs == 1
+
+
+@pytest.mark.parametrize("begins", ["MCP tool execution failed:", "Unexpected error during MCP tool execution:"])
+@pytest.mark.parametrize(
+    ("said", "hints", "runs"),
+    [("Connection closed", READS, 3), ("Connection closed", {}, 1), ("Unknown tool: answer", READS, 1)],
+)
+def test_an_exception_that_the_framework_made_an_answer_of_is_repeated_and_stays(retry, begins, said, hints, runs):
+    answer = {"error": f"{begins} {said}"}
+    broken, mended = Scripted(answer, hints=hints), Scripted(answer, DONE, hints=hints)
+
+    (told,) = run([broken], ("answer", {}), plugins=[ToolFaultPlugin(retry)])
+    (after,) = run([mended], ("answer", {}), plugins=[ToolFaultPlugin(retry)])
+
+    assert (told, broken.runs) == (answer, runs)
+    assert after == (answer if runs == 1 else DONE)
+
+
+def test_a_question_instead_of_another_attempt_is_asked(retry):
+    question = {"error": "This tool call requires confirmation: the rate limit is reached, please try again later"}
+    tool = Scripted(BUSY, question)
+
+    assert run([tool], ("answer", {}), plugins=[ToolFaultPlugin(retry)]) == [question]
+    assert tool.runs == 2
+
+
+@pytest.mark.parametrize(
+    "odd", [{"content": "no"}, {"content": ["no", {"type": "text"}, {"type": "image"}, None]}, {"meta": None}, {}]
+)
+def test_what_other_callbacks_make_of_a_result_breaks_nothing(retry, odd):
+    (told,) = run([Scripted({"isError": True, **odd})], ("answer", {}), plugins=[ToolFaultPlugin(retry)])
+
+    assert told["content"][0]["type"] == "text"
+    assert "[" in told["content"][0]["text"]
+    assert told["meta"][META_KEY]["error"]["code"] == parse(told).code.value
 
 
 def test_tools_that_are_no_mcp_tools_stay(retry):
@@ -298,8 +323,9 @@ def test_each_server_has_a_budget_of_its_own(retry):
         run([tool], *[("answer", {})] * 12, plugins=[plugin])
         return tool.runs - 12
 
-    # Twenty retries that fail in a row, whatever tool it is, and none more.
-    assert [repeated(one), repeated(one), repeated(other)] == [20, 0, 20]
+    # So many retries may fail in a row, whatever tool it is, and none more.
+    retries = Budget().left
+    assert [repeated(one), repeated(one), repeated(other)] == [retries, 0, retries]
 
 
 def test_a_budget_that_is_given_is_shared():

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
 from agents.mcp import MCPServer, MCPServerStdio
+from agents_shop import ASKED, ORDER, TOGETHER, each_case, seen_together
 from mcp.types import CallToolResult, Tool
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -26,25 +27,31 @@ class Shop(RetryingMCPServer, MCPServerStdio):
 
 class Script(Model):
     """
-    A model that makes these calls, one after the other, and is told of each.
+    A model that makes these calls, one after the other, those of a list in one turn, and is told of each.
     """
 
     def __init__(self, calls):
-        self.calls = calls
+        self.turns = [call if isinstance(call, list) else [call] for call in calls]
         self.told = []
 
     async def get_response(self, system_instructions, input, *args, **options):  # noqa: A002 -- the framework's name
         self.told = [item["output"] for item in input if item.get("type") == "function_call_output"]
-        if len(self.told) == len(self.calls):
-            text = ResponseOutputText(type="output_text", text="done", annotations=[])
-            item = ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
-        else:
-            name, arguments = self.calls[len(self.told)]
-            number = f"call_{len(self.told)}"
-            item = ResponseFunctionToolCall(
-                id=number, call_id=number, type="function_call", name=name, arguments=json.dumps(arguments)
+        items = [
+            ResponseFunctionToolCall(
+                id=f"call_{len(self.told) + number}",
+                call_id=f"call_{len(self.told) + number}",
+                type="function_call",
+                name=name,
+                arguments=json.dumps(arguments),
             )
-        return ModelResponse(output=[item], usage=Usage(), response_id=None)
+            for number, (name, arguments) in enumerate(self.turns.pop(0) if self.turns else [])
+        ]
+        if not items:
+            text = ResponseOutputText(type="output_text", text="done", annotations=[])
+            items = [
+                ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
+            ]
+        return ModelResponse(output=items, usage=Usage(), response_id=None)
 
     def stream_response(self, *args, **options):
         raise NotImplementedError
@@ -71,120 +78,44 @@ def started(kind, shop, **options):
     return kind(params={"command": shop.command, "args": shop.args}, client_session_timeout_seconds=30, **options)
 
 
-OUTAGE = {"code": "internal", "category": "transient", "retryable": True}
-
-#: What is called; what the model is told without the retries and with them; what the run's item keeps with them; and
-#: how often the server is asked, without and with.
-CALLS = [
-    pytest.param(
-        "track_parcel",
-        {"number": "HAM-1042"},
-        [
-            "The upstream API is unavailable (HTTP 503). Retry after 1 second.",
-            "The same call may succeed if it is retried after 1 second.",
-        ],
-        ["HAM-1042 is on the water"],
-        None,
-        (1, 3),
-        id="repeated until it works",
-    ),
-    pytest.param(
-        "customs_duty",
-        {"country": "GB", "euros": 80.0},
-        [
-            "A service that the tool depends on refused the connection (ECONNREFUSED). Try again later.",
-            "The same call may succeed if it is retried later.",
-        ],
-        [
-            (
-                "A service that the tool depends on refused the connection (ECONNREFUSED). Try again later.\n"
-                "[internal] The call was tried 3 times. The same call may succeed if it is retried later."
-            )
-        ],
-        OUTAGE,
-        (1, 3),
-        id="repeated in vain",
-    ),
-    pytest.param(
-        "shipping_quote",
-        {"country": "AQ", "kilos": 2.0},
-        ["The upstream API does not allow this (HTTP 403). Other rights are needed."],
-        [
-            (
-                "The upstream API does not allow this (HTTP 403). Other rights are needed.\n"
-                "[permission_denied] The same call will fail again."
-            )
-        ],
-        {"code": "permission_denied", "category": "auth", "retryable": False},
-        (1, 1),
-        id="no retry helps",
-    ),
-    pytest.param(
-        "shipping_quote",
-        {"country": "NO", "kilos": 2.0},
-        [
-            "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.",
-            "The same call may succeed if it is retried after 120 seconds.",
-        ],
-        [
-            (
-                "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.\n"
-                "[internal] The same call may succeed if it is retried after 120 seconds."
-            )
-        ],
-        {**OUTAGE, "retry_after_seconds": 120},
-        (1, 1),
-        id="too long a wait",
-    ),
-    pytest.param(
-        "price_per_cup",
-        {"sku": "SEN-99"},
-        ["unknown tea 'SEN-99'; did you mean SEN-2, SEN-50, SEN-250?"],
-        [
-            (
-                "unknown tea 'SEN-99'; did you mean SEN-2, SEN-50, SEN-250?\n"
-                "[invalid_arguments] The same call will fail again; change its arguments."
-            )
-        ],
-        {"code": "invalid_arguments", "category": "validation", "retryable": False},
-        (1, 1),
-        id="wrong arguments",
-    ),
-    pytest.param("price_per_cup", {"sku": "SEN-100"}, ["0.39"], ["0.39"], None, (1, 1), id="works at once"),
-]
-
-
 @pytest.fixture(scope="module")
 def without(new_shop):
     shop = new_shop()
-    return shop, *run(started(MCPServerStdio, shop), *[case.values[:2] for case in CALLS])
+    return shop, *run(started(MCPServerStdio, shop), *ASKED)
 
 
 @pytest.fixture(scope="module")
 def with_retries(new_shop):
     shop, waits = new_shop(), []
-    ran = run(started(Shop, shop, retry=no_waits(waits=waits)), *[case.values[:2] for case in CALLS])
+    ran = run(started(Shop, shop, retry=no_waits(waits=waits)), *ASKED)
     assert waits[:2] == [1.0, 1.0]
     return shop, *ran
 
 
-@pytest.mark.parametrize(("tool", "arguments", "before", "after", "kept", "asked"), CALLS)
-def test_what_the_model_is_told_and_how_often_the_tool_runs(
-    without, with_retries, tool, arguments, before, after, kept, asked
-):
-    index = [case.values[:2] for case in CALLS].index((tool, arguments))
+@each_case
+def test_what_the_model_is_told_and_how_often_the_tool_runs(without, with_retries, index, case):
+    told, kept = (ran[index] for ran in with_retries[1:])
 
-    assert (without[1][index], without[2][index]) == (before, None)
-    assert with_retries[1][index] == after
-    if kept is None:
-        assert with_retries[2][index] is None
+    assert (without[1][index], without[2][index]) == (case.before, None)
+    assert told == [case.after]
+    assert tuple(shop.calls(case.tool, case.arguments) for shop in (without[0], with_retries[0])) == case.asked
+    if case.after == case.after.partition("\n")[0]:
+        assert kept is None
     else:
-        assert kept.items() <= with_retries[2][index][META_KEY].items()
-        assert after[0].partition("\n")[0] == with_retries[2][index][META_KEY]["message"]
-    assert (without[0].calls(tool, arguments), with_retries[0].calls(tool, arguments)) == asked
+        assert case.envelope.items() <= kept[META_KEY].items()
+        assert case.before[0] == kept[META_KEY]["message"]
 
 
-ORDER = {"reference": "TEST-0001", "customer": 7, "sku": "SEN-100", "quantity": 2}
+@pytest.mark.parametrize("structured", [False, True])
+def test_calls_of_one_turn_to_a_server_that_is_not_ours(new_peer, retry, structured):
+    without, with_retries = new_peer(), new_peer()
+    turn = [(tool, {}) for tool in TOGETHER]
+
+    run(started(MCPServerStdio, without), turn)
+    told, _ = run(started(Shop, with_retries, retry=retry, use_structured_content=structured), turn)
+
+    after = {tool: texts[0] for tool, texts in zip(TOGETHER, told)}
+    assert seen_together(without, with_retries, after) == TOGETHER
 
 
 @pytest.mark.parametrize(("idempotent", "asked"), [((), 1), (("place_order",), 3)])

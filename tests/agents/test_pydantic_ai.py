@@ -7,12 +7,13 @@ import json
 
 import anyio
 import pytest
+from agents_shop import ASKED, ORDER, TOGETHER, each_case, seen_together
 from fastmcp.exceptions import ToolError
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, ModelRetry, UnexpectedModelBehavior
 from pydantic_ai.exceptions import ApprovalRequired
 from pydantic_ai.mcp import MCPToolset, StdioTransport
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from toolfault import Retry, ToolFault
 from toolfault.integrations.pydantic_ai import RetryingToolset
@@ -23,103 +24,82 @@ def shop_tools(shop, **options):
     return MCPToolset(StdioTransport(shop.command, shop.args), **options)
 
 
-def run(toolset, *calls, **options):
+def run(toolset, *calls, streamed=False, **options):
     """
-    What a model that makes these calls, one after the other, is told of each; and what the run returns.
+    What a model that makes these calls, one after the other and those of a list in one turn, is told of each; and what
+    the run returns.
     """
-    told = []
+    told, turns = [], [call if isinstance(call, list) else [call] for call in calls]
+
+    def turn(messages):
+        told.extend(part.content for part in messages[-1].parts if getattr(part, "tool_call_id", None))
+        return turns.pop(0) if turns else []
 
     def model(messages, _info):
-        told.extend(part.content for part in messages[-1].parts if getattr(part, "tool_call_id", None))
-        if len(told) == len(calls):
-            return ModelResponse(parts=[TextPart("done")])
-        name, arguments = calls[len(told)]
-        return ModelResponse(parts=[ToolCallPart(name, arguments)])
+        parts = [ToolCallPart(name, arguments) for name, arguments in turn(messages)]
+        return ModelResponse(parts=parts or [TextPart("done")])
 
-    agent = Agent(FunctionModel(model), toolsets=[toolset], **options)
-    return told, anyio.run(agent.run, "go").output
+    async def stream(messages, _info):
+        calls = turn(messages)
+        for number, (name, arguments) in enumerate(calls):
+            yield {number: DeltaToolCall(name, json.dumps(arguments), tool_call_id=str(number))}
+        if not calls:
+            yield "done"
 
+    async def main():
+        if not streamed:
+            return (await agent.run("go")).output
+        async with agent.run_stream("go") as result:
+            return await result.get_output()
 
-#: What is called; what the model is told without the retries: the envelope as JSON; what it is told with them; and how
-#: often the server is asked, without and with.
-CALLS = [
-    pytest.param(
-        "track_parcel",
-        {"number": "HAM-1042"},
-        {"code": "internal", "category": "transient", "retryable": True, "retry_after_seconds": 1},
-        "HAM-1042 is on the water",
-        (1, 3),
-        id="repeated until it works",
-    ),
-    pytest.param(
-        "customs_duty",
-        {"country": "GB", "euros": 80.0},
-        {"code": "internal", "category": "transient", "retryable": True},
-        "A service that the tool depends on refused the connection (ECONNREFUSED). Try again later.\n"
-        "[internal] The call was tried 3 times. The same call may succeed if it is retried later.",
-        (1, 3),
-        id="repeated in vain",
-    ),
-    pytest.param(
-        "shipping_quote",
-        {"country": "AQ", "kilos": 2.0},
-        {"code": "permission_denied", "category": "auth", "retryable": False},
-        "The upstream API does not allow this (HTTP 403). Other rights are needed.\n"
-        "[permission_denied] The same call will fail again.",
-        (1, 1),
-        id="no retry helps",
-    ),
-    pytest.param(
-        "shipping_quote",
-        {"country": "NO", "kilos": 2.0},
-        {"code": "internal", "category": "transient", "retryable": True, "retry_after_seconds": 120},
-        "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.\n"
-        "[internal] The same call may succeed if it is retried after 120 seconds.",
-        (1, 1),
-        id="too long a wait",
-    ),
-    pytest.param(
-        "price_per_cup",
-        {"sku": "SEN-99"},
-        {"code": "invalid_arguments", "category": "validation", "retryable": False},
-        "unknown tea 'SEN-99'; did you mean SEN-2, SEN-50, SEN-250?\n"
-        "[invalid_arguments] The same call will fail again; change its arguments.",
-        (1, 1),
-        id="wrong arguments",
-    ),
-    pytest.param("price_per_cup", {"sku": "SEN-100"}, 0.39, 0.39, (1, 1), id="works at once"),
-]
+    agent = Agent(FunctionModel(model, stream_function=stream), toolsets=[toolset], **options)
+    return told, anyio.run(main)
 
 
 @pytest.fixture(scope="module")
 def without(new_shop):
     shop = new_shop()
-    told, _ = run(shop_tools(shop, max_retries=len(CALLS)), *[case.values[:2] for case in CALLS])
+    told, _ = run(shop_tools(shop, max_retries=len(ASKED)), *ASKED)
     return shop, told
 
 
 @pytest.fixture(scope="module")
 def with_retries(new_shop):
     shop, waits = new_shop(), []
-    toolset = RetryingToolset(shop_tools(shop, max_retries=0), retry=no_waits(waits=waits))
-    told, _ = run(toolset, *[case.values[:2] for case in CALLS])
+    told, _ = run(RetryingToolset(shop_tools(shop, max_retries=0), retry=no_waits(waits=waits)), *ASKED)
     assert waits[:2] == [1.0, 1.0]
     return shop, told
 
 
-@pytest.mark.parametrize(("tool", "arguments", "before", "after", "asked"), CALLS)
-def test_what_the_model_is_told_and_how_often_the_tool_runs(
-    without, with_retries, tool, arguments, before, after, asked
-):
-    index = [case.values[:2] for case in CALLS].index((tool, arguments))
+@each_case
+def test_what_the_model_is_told_and_how_often_the_tool_runs(without, with_retries, index, case):
+    before, after = without[1][index], with_retries[1][index]
 
-    told = without[1][index]
-    if isinstance(before, dict):
-        assert before.items() <= json.loads(told).items()
+    if case.envelope is None:
+        assert [str(before)] == case.before
     else:
-        assert told == before
-    assert with_retries[1][index] == after
-    assert (without[0].calls(tool, arguments), with_retries[0].calls(tool, arguments)) == asked
+        assert case.envelope.items() <= json.loads(before).items()
+    assert str(after) == case.after
+    assert tuple(shop.calls(case.tool, case.arguments) for shop in (without[0], with_retries[0])) == case.asked
+
+
+#: The framework keeps a text of a result, and nothing else.
+TEXT_ALONE = {
+    **TOGETHER,
+    "silent": (1, 1, "Tool 'silent' returned an error\n[internal]"),
+    "turned_away": (1, 1, "full\n[quota_exceeded] It may have taken effect"),
+}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_calls_of_one_turn_to_a_server_that_is_not_ours(new_peer, retry, streamed):
+    without, with_retries = new_peer(), new_peer()
+    turn = [(tool, {}) for tool in TOGETHER]
+
+    run(shop_tools(without), turn, streamed=streamed)
+    told, _ = run(RetryingToolset(shop_tools(with_retries, max_retries=0), retry=retry), turn, streamed=streamed)
+
+    assert seen_together(without, with_retries, dict(zip(TOGETHER, told)), TEXT_ALONE) == TEXT_ALONE
 
 
 @pytest.mark.parametrize("behavior", ["retry", "failed"])
@@ -137,9 +117,6 @@ def test_a_failure_that_no_retry_mends_spends_no_retry_of_the_framework(shop, re
     assert output == "done"
     assert len(told) == 3
     assert all("[permission_denied]" in text for text in told)
-
-
-ORDER = {"reference": "TEST-0001", "customer": 7, "sku": "SEN-100", "quantity": 2}
 
 
 @pytest.mark.parametrize(("idempotent", "asked"), [((), 1), (("place_order",), 3)])

@@ -8,13 +8,11 @@ import os
 from pathlib import Path
 
 import pytest
+from agents_shop import ROOT, Peer
 from anyio.from_thread import start_blocking_portal
 from mcp import ClientSession, StdioServerParameters
 
 from toolfault import Retry
-
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +26,11 @@ def server():
             f"the example server needs mcp 2.3, and there is no {python}: run make test, or set TOOLFAULT_SERVER_PYTHON"
         )
     return StdioServerParameters(command=str(python), args=[str(ROOT / "example_server" / "server.py")])
+
+
+@pytest.fixture
+def new_peer(tmp_path_factory):
+    return lambda: Peer(tmp_path_factory.mktemp("peer") / "called")
 
 
 @pytest.fixture(scope="module")

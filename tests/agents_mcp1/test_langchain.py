@@ -8,11 +8,13 @@ import sys
 
 import anyio
 import pytest
+from agents_shop import TOGETHER, seen_together
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import ToolException
+from langchain_mcp_adapters import tools as adapters
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
 from langchain_mcp_adapters.tools import load_mcp_tools
@@ -21,7 +23,7 @@ from langgraph.types import Command
 from mcp import McpError
 from mcp.types import CallToolResult, ErrorData, ImageContent, TextContent
 
-from toolfault import McpErrorCode, ToolFault, parse
+from toolfault import Budget, McpErrorCode, ToolFault, parse
 from toolfault.hosting import to_result
 from toolfault.integrations.langchain import ToolFaultInterceptor
 
@@ -31,7 +33,8 @@ DEPOTS = ("".join(letters) for letters in itertools.product("LMN", repeat=3))
 
 class Scripted(BaseChatModel):
     """
-    A model that calls the given tools, one after another, and keeps what it was shown of each.
+    A model that calls the given tools, one after another and those of a list in one turn, and keeps what it was shown
+    of each.
     """
 
     script: list
@@ -46,8 +49,9 @@ class Scripted(BaseChatModel):
 
     def _generate(self, messages, stop=None, run_manager=None, **_):
         self.shown = [message for message in messages if isinstance(message, ToolMessage)]
-        step = len(self.shown)
-        calls = [{"name": name, "args": args, "id": f"call-{step}"} for name, args in self.script[step : step + 1]]
+        turn = self.script.pop(0) if self.script else []
+        asked = enumerate(turn if isinstance(turn, list) else [turn], len(self.shown))
+        calls = [{"name": name, "args": args, "id": f"call-{number}"} for number, (name, args) in asked]
         return ChatResult(generations=[ChatGeneration(message=AIMessage("" if calls else "done", tool_calls=calls))])
 
 
@@ -58,7 +62,7 @@ def text_of(message):
 
 
 async def run_agent(tools, script, **options):
-    model = Scripted(script=script)
+    model = Scripted(script=list(script))
     await create_agent(model, tools, **options).ainvoke({"messages": [("user", "go on")]})
     return model.shown
 
@@ -183,6 +187,41 @@ def test_a_session_for_each_call(portal, server, patience):
 
     assert [1.0] == patience.waits
     assert "The call was tried 2 times. The same call may succeed if it is retried after 1 second." in after.content
+
+
+def peer_tools(peer, *interceptors):
+    connection = {"transport": "stdio", "command": peer.command, "args": peer.args}
+    return MultiServerMCPClient({"peer": connection}, tool_interceptors=list(interceptors)).get_tools()
+
+
+def test_calls_of_one_turn_to_a_server_that_is_not_ours(portal, new_peer, patience):
+    without, with_us = new_peer(), new_peer()
+    turn = [(tool, {}) for tool in TOGETHER]
+
+    async def asked(peer, *interceptors):
+        return await run_agent(await peer_tools(peer, *interceptors), [turn])
+
+    portal.call(asked, without)
+    told = portal.call(asked, with_us, ToolFaultInterceptor(patience.rules()))
+
+    assert seen_together(without, with_us, {message.name: text_of(message) for message in told}) == TOGETHER
+
+
+@pytest.mark.parametrize(("tool", "asked"), [("dies", 2), ("dies_writing", 1)])
+def test_a_server_that_dies_is_asked_again_where_that_is_safe(portal, new_peer, patience, tool, asked):
+    peer, told = new_peer(), []
+
+    async def main():
+        tools = await peer_tools(peer, ToolFaultInterceptor(patience.rules()))
+        told.extend(await run_agent(tools, [(tool, {})]))
+
+    if tool == "dies":
+        portal.call(main)
+        assert ["alive"] == [text_of(message) for message in told]
+    else:
+        with pytest.raises(McpError, match="Connection closed"):
+            portal.call(main)
+    assert asked == peer.calls(tool)
 
 
 def test_outside_of_langgraph_the_text_alone_is_changed(portal, session, sent, patience):
@@ -330,7 +369,8 @@ def test_each_server_has_a_budget_of_its_own(patience):
     intercept(interceptor, spent)
     intercept(interceptor, other, server_name="another")
 
-    assert (22, 21) == (spent.calls, other.calls)
+    retries = Budget().left
+    assert (retries + 2, retries + 1) == (spent.calls, other.calls)
 
 
 TOLD = [
@@ -373,6 +413,41 @@ def test_the_message_has_the_name_that_the_model_knows(patience, listed, name):
     message = intercept(ToolFaultInterceptor(patience.rules()), refused, runtime=Runtime(Tool(listed)))
 
     assert name == message.name
+
+
+REFUSED = failed("permission_denied", "No")
+TEXT = {"type": "resource", "resource": {"uri": "file:///log.txt", "text": "see E42", "mimeType": "text/plain"}}
+BLOB = {"type": "resource", "resource": {"uri": "file:///log.gz", "blob": "aGk=", "mimeType": "application/gzip"}}
+SEEN = {"type": "resource", "resource": {"uri": "file:///a.png", "blob": "aGk=", "mimeType": "image/png"}}
+HELP = {"type": "resource_link", "uri": "https://example.com/help", "name": "help", "mimeType": "text/html"}
+PLAN = {"type": "resource_link", "uri": "https://example.com/plan", "name": "plan", "mimeType": "image/png"}
+
+
+def test_what_stands_beside_the_text_is_shown_as_the_adapters_show_it(patience):
+    blocks = CallToolResult.model_validate({"content": [TEXT, BLOB, SEEN, HELP, PLAN]})
+    result = REFUSED.model_copy(update={"content": [*REFUSED.content, *blocks.content]})
+
+    message = intercept(ToolFaultInterceptor(patience.rules()), Handler(result))
+
+    theirs, _ = adapters._convert_call_tool_result(blocks)
+    assert [{key: block[key] for key in block if key != "id"} for block in theirs] == message.content[1:]
+
+
+def test_data_of_no_known_kind_is_shown_as_such(patience):
+    odd = {"type": "resource", "resource": {"uri": "file:///x", "blob": "aGk="}}
+    result = REFUSED.model_copy(update={"content": CallToolResult.model_validate({"content": [odd]}).content})
+
+    message = intercept(ToolFaultInterceptor(patience.rules()), Handler(result))
+
+    assert [{"type": "file", "base64": "aGk=", "mime_type": "application/octet-stream"}] == message.content[1:]
+
+
+def test_a_text_that_was_told_is_not_told_again(patience):
+    blocks = CallToolResult.model_validate({"isError": True, "content": [{"type": "text", "text": "bad"}, TEXT]})
+
+    message = intercept(ToolFaultInterceptor(patience.rules()), Handler(blocks))
+
+    assert "bad\nsee E42\n[internal]" == message.content
 
 
 def test_outside_of_langgraph_other_blocks_stay(patience):

@@ -10,7 +10,8 @@ import sys
 
 import anyio
 import pytest
-from mcp import stdio_client
+from agents_shop import TOGETHER, seen_together
+from mcp import StdioServerParameters, stdio_client
 from mcp.types import Tool, ToolAnnotations
 from strands import Agent, tool
 from strands.hooks import AfterToolCallEvent, HookRegistry
@@ -18,7 +19,7 @@ from strands.models import Model
 from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 
-from toolfault import Budget, McpErrorCode, ToolFault
+from toolfault import Budget, McpErrorCode, Retry, ToolFault
 from toolfault.hosting import to_result
 from toolfault.integrations import strands
 from toolfault.integrations.strands import ToolFaultHooks
@@ -29,11 +30,12 @@ DEPOTS = ("".join(letters) for letters in itertools.product("STU", repeat=3))
 
 class Scripted(Model):
     """
-    A model that calls the given tools, one after another, and keeps what it was shown of each.
+    A model that calls the given tools, one after another and those of a list in one turn, and keeps what it was shown
+    of each.
     """
 
     def __init__(self, script):
-        self.script = script
+        self.script = list(script)
         self.shown = []
 
     def update_config(self, **_):
@@ -48,12 +50,13 @@ class Scripted(Model):
     async def stream(self, messages, *_, **__):
         blocks = [block for message in copy.deepcopy(messages) for block in message["content"]]
         self.shown = [block["toolResult"] for block in blocks if "toolResult" in block]
-        step = len(self.shown)
         yield {"messageStart": {"role": "assistant"}}
-        for name, arguments in self.script[step : step + 1]:
-            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": f"use-{step}", "name": name}}}}
+        turn = self.script.pop(0) if self.script else []
+        for number, (name, arguments) in enumerate(turn if isinstance(turn, list) else [turn], len(self.shown)):
+            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": f"use-{number}", "name": name}}}}
             yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(arguments)}}}}
             yield {"contentBlockStop": {}}
+        if turn:
             yield {"messageStop": {"stopReason": "tool_use"}}
             return
         yield {"contentBlockStart": {"start": {}}}
@@ -135,6 +138,23 @@ def test_without_trust_in_hints_nothing_is_repeated(ask, sent, patience):
     assert ["track_parcel"] == sent
 
 
+def test_calls_of_one_turn_to_a_server_that_is_not_ours(new_peer, patience):
+    without, with_us = new_peer(), new_peer()
+
+    def asked(peer, *hooks):
+        model = Scripted([[(tool, {}) for tool in TOGETHER]])
+        with MCPClient(lambda: stdio_client(StdioServerParameters(command=peer.command, args=peer.args))) as client:
+            Agent(model, tools=client.list_tools_sync(), hooks=list(hooks), callback_handler=None)("go on")
+        return {
+            tool: text_of(result) for result, tool in zip(sorted(model.shown, key=lambda it: it["toolUseId"]), TOGETHER)
+        }
+
+    asked(without)
+    told = asked(with_us, ToolFaultHooks(patience.rules()))
+
+    assert seen_together(without, with_us, told) == TOGETHER
+
+
 def test_other_tools_stay_as_they_are(ask, patience):
     @tool
     def local() -> str:
@@ -214,6 +234,9 @@ class Conversation:
         self.agent = object()
 
     def after(self, result, selected=READS, use="1", **more):
+        return anyio.run(lambda: self.ask(result, selected, use, **more))
+
+    async def ask(self, result, selected=READS, use="1", **more):
         event = AfterToolCallEvent(
             agent=self.agent,
             selected_tool=selected,
@@ -223,7 +246,7 @@ class Conversation:
         )
         for name, value in more.items():
             setattr(event, name, value)
-        anyio.run(self.registry.invoke_callbacks_async, event)
+        await self.registry.invoke_callbacks_async(event)
         return event
 
     def attempts(self, result, selected=READS, use="1"):
@@ -298,7 +321,8 @@ def test_each_server_has_a_budget_of_its_own(patience):
 
     made = [conversation.attempts(OUTAGE, selected) for selected in (first, first, second)]
 
-    assert [21, 1, 21] == made
+    retries = Budget().left
+    assert [retries + 1, 1, retries + 1] == made
 
 
 def test_what_is_remembered_is_bounded(patience, monkeypatch):
@@ -312,6 +336,29 @@ def test_what_is_remembered_is_bounded(patience, monkeypatch):
 
     for use in ("12", "13", "14"):
         conversation.after({"content": [{"text": "fine"}]}, use=use)
+    assert {} == hooks._courses
+
+
+def test_a_call_that_is_cancelled_between_attempts_leaves_no_count_behind():
+    """
+    Some models give the id of a call to a later one.
+    """
+
+    async def sleep(_seconds):
+        await anyio.sleep_forever()
+
+    hooks = ToolFaultHooks(Retry(sleep=sleep))
+    conversation = Conversation(hooks)
+
+    async def main():
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(conversation.ask, BUSY)
+                await anyio.wait_all_tasks_blocked()
+                scope.cancel()
+
+    anyio.run(main)
+
     assert {} == hooks._courses
 
 

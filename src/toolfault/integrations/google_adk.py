@@ -1,8 +1,8 @@
 """
 google-adk: `ToolFaultPlugin` for an app.
 
-Rule 1: only what an MCP server marks as an error is told anew; an answer of the framework's own, such as a question
-for confirmation, stays as it is.
+Rule 1: only what an MCP server marks as an error is told anew. Answers of the framework's own stay as they are, be it
+a question for confirmation or the text that newer versions make of an exception; that alone may be repeated.
 Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else of it is lost.
 Rule 3: what would end the run, ends it.
 """
@@ -37,6 +37,9 @@ __all__ = ["ToolFaultPlugin"]
 #: Where an envelope stands that survives another text.
 _KEPT: Final = frozenset({"structured_content", "meta"})
 
+#: What newer versions put before the text of an exception, which they hand on as an answer.
+_EXCEPTIONS: Final = ("MCP tool execution failed: ", "Unexpected error during MCP tool execution: ")
+
 
 class ToolFaultPlugin(BasePlugin):
     """
@@ -47,13 +50,19 @@ class ToolFaultPlugin(BasePlugin):
         App(name="shop", root_agent=agent, plugins=[ToolFaultPlugin()])
 
     Repeated is what the server says did not happen, and what it says is read-only or idempotent. Exceptions are
-    repeated by the same rules; one that no retry mends ends the run, as before. `Retry.timeout` counts from the end of
-    the first attempt, which the framework makes itself.
+    repeated by the same rules; one that no retry mends ends the run, as before, or reaches the model as the framework
+    tells it. The framework makes the first attempt itself: `Retry.timeout` counts from its end, and observers see calls
+    that failed, the first attempt of them as a moment.
+
+    What a callback before the tool answers instead of an MCP tool, marked as an error, is taken for the tool's answer.
 
     Args:
         retry: The rules. Each toolset gets a budget for its server, unless they have one. None: those of ``Retry()``.
-        idempotent: Tools that may be repeated by your word, by the names that the model calls them.
+        idempotent: Tools that may be repeated by your word, as the server or as the model knows them.
         name: The plugin's name; an app takes each name once.
+
+    Raises:
+        ValueError: *idempotent* is one text.
     """
 
     def __init__(
@@ -72,7 +81,7 @@ class ToolFaultPlugin(BasePlugin):
         """
         Return what the model is told instead of a failed result; None: the result stays.
         """
-        if not isinstance(tool, McpTool) or not _is_error(result) or tool_context in self._answered:
+        if not isinstance(tool, McpTool) or not _is_failure(result) or tool_context in self._answered:
             return None
         return await self._ended(tool, tool_args, tool_context, result)
 
@@ -107,8 +116,8 @@ class ToolFaultPlugin(BasePlugin):
             attempt,
             name=tool.name,
             tool=tool.raw_mcp_tool,
-            idempotent=self._servers.word(tool.name),
-            read=partial(parse, tool=tool.name, arguments=arguments),
+            idempotent=self._servers.word(tool.name, tool.raw_mcp_tool.name),
+            read=partial(_read, tool=tool.name, arguments=arguments),
         )
         if ended.fault is None:
             return ended.result
@@ -125,15 +134,38 @@ class ToolFaultPlugin(BasePlugin):
 
 
 def _is_error(result: Any) -> bool:
-    return isinstance(result, dict) and cast("dict[str, Any]", result).get("isError") is True
+    return _member(result, "isError") is True
+
+
+def _is_failure(result: Any) -> bool:
+    said = _member(result, "error")
+    return _is_error(result) or (isinstance(said, str) and said.startswith(_EXCEPTIONS))
+
+
+def _member(value: Any, name: str) -> Any:
+    return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+
+
+def _read(answer: object, *, tool: str, arguments: dict[str, Any]) -> ToolFault | None:
+    judged = isinstance(answer, Exception) or _is_failure(answer)
+    return parse(answer, tool=tool, arguments=arguments) if judged else None
 
 
 def _told(result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt]) -> dict[str, Any]:
     text = model_text(fault, attempts)
-    content: list[dict[str, Any]] = result.get("content", [])
-    rest = [block for block in content if block["type"] != "text" or says_more(block["text"], fault, text)]
+    # Of the framework's own making, unless a callback has changed it.
+    content: Any = result.get("content")
+    blocks = cast("Sequence[Any]", content) if isinstance(content, list) else ()
+    rest = [block for block in blocks if not _is_told(block, fault, text)]
     told: dict[str, Any] = {**result, "content": [{"type": "text", "text": text}, *rest]}
     if fault.found_in not in _KEPT:
         # Nobody should have to read it out of the new text.
-        told["meta"] = {**result.get("meta", {}), META_KEY: {"v": META_VERSION, "error": fault.envelope.to_wire()}}
+        meta: Any = result.get("meta")
+        error = {"v": META_VERSION, "error": fault.envelope.to_wire()}
+        told["meta"] = {**(cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}), META_KEY: error}
     return told
+
+
+def _is_told(block: Any, fault: ToolFault, text: str) -> bool:
+    said = _member(block, "text")
+    return isinstance(said, str) and not says_more(said, fault, text)

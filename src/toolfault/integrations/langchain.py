@@ -22,7 +22,7 @@ from toolfault.hosting import Servers, model_text, says_more
 try:
     from langchain_core.messages import ToolMessage
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest
-    from mcp.types import CallToolResult, TextContent
+    from mcp.types import CallToolResult, TextContent, TextResourceContents
 except ImportError as exc:
     if not (exc.name or "").startswith(("langchain", "mcp")):
         raise
@@ -36,10 +36,25 @@ __all__ = ["ToolFaultInterceptor"]
 #: A result, a message, or a command where LangGraph is installed: the adapters decide it at import.
 MCPToolCallResult: TypeAlias = Any
 
-#: Blocks beside the text, as LangChain spells them. Others have no place in a message.
+
+def _file(described: Any, **place: str) -> dict[str, Any]:
+    mime_type: str = described.mimeType or ("" if "url" in place else "application/octet-stream")
+    kind = "image" if mime_type.startswith("image/") else "file"
+    return {"type": kind, **place, **({"mime_type": mime_type} if mime_type else {})}
+
+
+def _embedded(resource: Any) -> dict[str, Any]:
+    if isinstance(resource, TextResourceContents):
+        return {"type": "text", "text": resource.text}
+    return _file(resource, base64=resource.blob)
+
+
+#: Blocks beside the text, as the adapters spell them. Others have no place in a message.
 _BLOCKS: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
     "text": lambda block: {"type": "text", "text": block.text},
-    "image": lambda block: {"type": "image", "base64": block.data, "mime_type": block.mimeType},
+    "image": lambda block: _file(block, base64=block.data),
+    "resource": lambda block: _embedded(block.resource),
+    "resource_link": lambda block: _file(block, url=str(block.uri)),
 }
 
 
@@ -121,13 +136,12 @@ def _told(
     """
     Return a failed result from which a model reads all there is.
     """
-    kept = [
-        block for block in result.content if not isinstance(block, TextContent) or says_more(block.text, fault, told)
-    ]
     call_id: Any = getattr(request.runtime, "tool_call_id", None)
     if call_id is None:
+        kept = [block for block in result.content if block.type != "text" or says_more(block.text, fault, told)]
         return result.model_copy(update={"content": [TextContent(type="text", text=told), *kept]})
-    more = [_BLOCKS[block.type](block) for block in kept if block.type in _BLOCKS]
+    blocks = [_BLOCKS[block.type](block) for block in result.content if block.type in _BLOCKS]
+    more = [block for block in blocks if block["type"] != "text" or says_more(block["text"], fault, told)]
     return ToolMessage(
         content=[{"type": "text", "text": told}, *more] if more else told,
         name=name,

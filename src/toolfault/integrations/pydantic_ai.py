@@ -44,9 +44,10 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
 
         Agent(model, toolsets=[RetryingToolset(MCPToolset("https://example.com/mcp"))])
 
-    Repeated is what the server says did not happen, and what it says is read-only or idempotent. The last failure
-    reaches the model as ``ToolFailed``, which spends nothing of ``max_retries``; bound a model that will not give up
-    by ``UsageLimits``. A toolset with ``tool_error_behavior="error"`` ends the run with its own exception, as before.
+    Repeated is what the server says is read-only or idempotent, and what never reached it; a server's word that a call
+    did not happen stands in the ``_meta`` of its result, which pydantic-ai hands on to nobody. The last failure reaches
+    the model as ``ToolFailed``, which spends nothing of ``max_retries``; bound a model that will not give up by
+    ``UsageLimits``. A toolset with ``tool_error_behavior="error"`` ends the run with its own exception, as before.
 
     Args:
         wrapped: The toolset.

@@ -43,8 +43,8 @@ class ToolFaultHooks:
     own. What failed for good reaches the model as a text: message, code, whether and when to retry, hint. The rest of
     the result, ``structuredContent`` and ``metadata``, stays.
 
-    Observers of `Retry` have nothing to stand around here; its ``on_attempt`` is called. An agent that is cancelled
-    during a wait stops behind it.
+    Observers of `Retry` have nothing to stand around here; its ``on_attempt`` is called, and its ``timeout`` counts
+    from the end of the first attempt. An agent that is cancelled during a wait stops behind it.
 
     Args:
         retry:
@@ -88,7 +88,12 @@ class ToolFaultHooks:
         event.result = _told(result, fault, model_text(fault, course.attempts))
         if wait is not None:
             self._remember(key, course)
-            await self._retry.sleep(wait)
+            try:
+                await self._retry.sleep(wait)
+            except BaseException:
+                # A cancelled call leaves no count behind: some models give its id to a later one.
+                self._courses.pop(key, None)
+                raise
             event.retry = True
 
     def _course(self, tool: MCPAgentTool) -> Course:
