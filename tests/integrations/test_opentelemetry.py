@@ -8,7 +8,9 @@ import concurrent.futures
 import json
 import socket
 import sys
+from collections import Counter
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import anyio
@@ -575,14 +577,70 @@ def test_an_attempt_ends_with_the_conventions_word_for_its_error(seen, came, wan
     assert whole.attributes["error.type"] == wanted["toolfault.error.code"]
 
 
-def test_facts_that_are_none_stay_away(seen):
-    facts = {"id": f"{SECRET} and more", "origin": SECRET}
+@pytest.mark.parametrize("text", [SECRET, f"{SECRET} and more", "8f0c12ab\n", "8f0c12ab" * 9, "", "\ud800"])
+def test_facts_that_are_none_stay_away(seen, text):
+    facts = {"id": text, "origin": text}
 
     def attempt(_number):
         raise ToolFault.of(LIMIT.envelope, facts=facts)
 
     assert retry_of(seen, attempts=1).run_sync(attempt, name="forecast").fault.facts == facts
-    assert SECRET not in seen.everything()
+    assert all("toolfault.error.code" in span.attributes for span in seen.ours)
+    assert all("toolfault.error.id" not in span.attributes for span in seen.ours)
+    assert all("toolfault.error.origin" not in span.attributes for span in seen.ours)
+
+
+@pytest.mark.parametrize(
+    "made", ["8f0c12ab34cd", "8F0C12AB-34cd-4000-8000-0123456789ab", "0af7651916cd43dd8448eb211c80319c"]
+)
+def test_ids_that_others_make_are_kept(seen, made):
+    fault = ToolFault.of(LIMIT.envelope, facts={"id": made})
+
+    retry_of(seen, attempts=1).run_sync(lambda _number: to_result(fault), name="forecast")
+
+    assert [span.attributes["toolfault.error.id"] for span in seen.ours] == [made, made]
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\ud800", "\u202e", "x" * 129])
+def test_a_name_that_nobody_can_show_is_none(seen, name):
+    for _ in range(2):
+        with seen.telemetry.attempting(name, 1) as ended:
+            ended(None)
+
+    assert [span.name for span in seen.ours] == ["tools/call", "tools/call"]
+    assert {attributes["gen_ai.tool.name"] for attributes, _ in seen.points("mcp.client.operation.duration")} == {
+        "_OTHER"
+    }
+
+
+def test_what_a_success_costs_is_bounded(seen):
+    """
+    How often Python calls a function of ours in the tenth call of a tool that works, on both sides.
+    """
+    made = Counter()
+
+    def count_ours(frame, event, _argument):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.stem == "opentelemetry" and path.parent.name == "integrations":
+            made[frame.f_code.co_name] += 1
+
+    async def run():
+        async with Client(make(seen.telemetry)) as client:
+            wrapped = retrying(client, retry_of(seen))
+            for _ in range(9):
+                await wrapped.call_tool("works", {})
+            sys.setprofile(count_ours)
+            await wrapped.call_tool("works", {})
+            sys.setprofile(None)
+
+    before = sys.getprofile()
+    try:
+        anyio.run(run)
+    finally:
+        sys.setprofile(before)
+
+    assert made["_rename"] == 0
+    assert 0 < sum(made.values()) <= 40
 
 
 def test_a_call_without_a_name_has_none(seen):

@@ -80,8 +80,8 @@ _NO_RESULT: Final = frozenset({"jsonrpc_error", "exception"})
 
 _ORIGINS: Final = frozenset({"tool", "upstream", "adapter", "gateway", "transport"})
 
-#: Correlation ids as they are made; what else a peer calls one may be anything.
-_is_id = re.compile(r"[A-Za-z0-9_.:-]{1,64}").fullmatch
+#: Correlation ids as they are made, UUIDs included; what else a peer calls one may be anything, a password too.
+_is_id = re.compile(r"[0-9A-Fa-f-]{8,64}").fullmatch
 
 
 class _Served:
@@ -221,14 +221,16 @@ class Telemetry:
         """
         Trace a call with all its attempts; see `hooks.RetryObserver`.
         """
-        with self._span("call_tool", SpanKind.INTERNAL, name, {}) as span:
+        before = self._named(name)
+        with self._span("call_tool", SpanKind.INTERNAL, before, {}) as span:
 
             def ended(retried: Retried[Any]) -> None:
                 fault, stopped, named = retried.fault, {"toolfault.retry.stopped": retried.stopped}, self._named(name)
                 if fault is not None:
                     self._client_failures.add(1, {**_classified(fault), **stopped, **named})
                 if span.is_recording():
-                    _rename(span, "call_tool", named)
+                    if named != before:
+                        _rename(span, "call_tool", named)
                     span.set_attributes({**stopped, "toolfault.retry.attempts": len(retried.attempts)})
                     if fault is not None:
                         _fail(span, fault, {_ERROR: fault.code.value})
@@ -240,9 +242,10 @@ class Telemetry:
         """
         Trace, measure and count one attempt; see `hooks.RetryObserver`.
         """
+        before = self._named(name)
         if number > 1:
-            self._retries.add(1, self._named(name))
-        with self._span(_METHOD, SpanKind.CLIENT, name, {**_CALL, "toolfault.retry.attempt": number}) as span:
+            self._retries.add(1, before)
+        with self._span(_METHOD, SpanKind.CLIENT, before, {**_CALL, "toolfault.retry.attempt": number}) as span:
             begun = self._clock()
 
             def ended(fault: ToolFault | None) -> None:
@@ -252,7 +255,8 @@ class Telemetry:
                 named, error = self._named(name), {} if fault is None else _why_no_success(fault)
                 self._sent.record(took, {**_CALL, **named, **error})
                 if span.is_recording():
-                    _rename(span, _METHOD, named)
+                    if named != before:
+                        _rename(span, _METHOD, named)
                     if fault is not None:
                         _fail(span, fault, error)
 
@@ -262,9 +266,8 @@ class Telemetry:
         return {} if name is None else {_TOOL: self._tools.label(name)}
 
     def _span(
-        self, what: str, kind: SpanKind, name: str | None, attributes: Attributes
+        self, what: str, kind: SpanKind, named: Attributes, attributes: Attributes
     ) -> AbstractContextManager[Span]:
-        named = self._named(name)
         # What leaves as an exception is a cancellation, or no failure of the tool.
         return self._tracer.start_as_current_span(
             _titled(what, named),
@@ -287,9 +290,9 @@ class _Tools:
 
     def learn(self, name: str | None) -> None:
         """
-        Take note that a tool has this name, unless there are too many, or it is no name that MCP allows.
+        Take note that a tool has this name, unless there are too many, or it is too long or can't be shown.
         """
-        if name is not None and len(self._known) < _MAX_TOOLS and len(name) <= _MAX_NAME:
+        if name is not None and len(self._known) < _MAX_TOOLS and len(name) <= _MAX_NAME and name.isprintable():
             self._known.add(name)
 
     def label(self, name: str | None) -> str:
