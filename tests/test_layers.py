@@ -3,6 +3,7 @@ The house: imports point down only.
 """
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,13 +29,27 @@ LAYERS = [
 ]
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 
-#: What the rooms below the integrations may import at the top of a file besides the standard library.
+#: What the rooms below the integrations may import besides the standard library.
 FOREIGN = {"pydantic", "anyio"}
+
+#: What a room imports inside a function: mcp installs it.
+AT_FIRST_USE = {"_schema": {"jsonschema", "referencing"}}
 
 
 def room_of(path):
     parts = path.relative_to(ROOT).with_suffix("").parts
     return "" if parts == ("__init__",) else parts[0]
+
+
+def modules_imported_by(path):
+    """
+    The modules that a file imports, wherever in it.
+    """
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
 
 
 def rooms_imported_by(path):
@@ -83,16 +98,9 @@ def test_every_room_of_the_table_exists():
     "path", [path for path in files() if room_of(path) != "integrations"], ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_rooms_below_the_integrations_know_no_framework(path):
-    import sys
+    found = {module.split(".")[0] for module in modules_imported_by(path)}
 
-    found = set()
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(node.module.split(".")[0])
-
-    assert found - set(sys.stdlib_module_names) - FOREIGN - {"toolfault"} == set()
+    assert found - set(sys.stdlib_module_names) - FOREIGN - {"toolfault"} == AT_FIRST_USE.get(room_of(path), set())
 
 
 @pytest.mark.parametrize(
@@ -115,7 +123,31 @@ def test_integrations_use_only_the_doors():
     for path in files():
         if room_of(path) != "integrations":
             continue
-        own = "toolfault.integrations." + path.relative_to(ROOT / "integrations").parts[0]
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "toolfault":
-                assert node.module in doors or node.module.startswith(own), f"{path.name} imports {node.module}"
+        own = "toolfault.integrations." + path.relative_to(ROOT / "integrations").with_suffix("").parts[0]
+        for module in modules_imported_by(path):
+            if module.split(".")[0] == "toolfault":
+                assert module in doors or f"{module}.".startswith(f"{own}."), f"{path.name} imports {module}"
+
+
+#: The framework of each integration; what else it may import is what that framework itself installs.
+FRAMEWORKS = {
+    "fastmcp": {"fastmcp", "mcp", "jsonschema", "referencing"},
+    "google_adk": {"google"},
+    "langchain": {"langchain_core", "langchain_mcp_adapters", "mcp"},
+    "mcp": {"mcp", "jsonschema", "referencing"},
+    "openai_agents": {"agents", "mcp"},
+    "opentelemetry": {"opentelemetry"},
+    "pydantic_ai": {"pydantic_ai"},
+    "strands": {"strands"},
+}
+
+
+def test_each_integration_imports_one_framework():
+    found = {}
+    for path in files():
+        if room_of(path) == "integrations" and path != ROOT / "integrations" / "__init__.py":
+            name = path.relative_to(ROOT / "integrations").with_suffix("").parts[0]
+            heads = {module.split(".")[0] for module in modules_imported_by(path)}
+            found.setdefault(name, set()).update(heads - set(sys.stdlib_module_names) - FOREIGN - {"toolfault"})
+
+    assert found == FRAMEWORKS

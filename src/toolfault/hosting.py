@@ -1,7 +1,8 @@
 """
 For authors of integrations: what a host needs to put a guard around its calls, and a client to retry them.
 
-A host makes a `Call`, catches what its handler raises, asks ``guard.passes(exc)`` whether it must leave unanswered,
+A host makes a `Call` with the tool's own ``function`` (without it nothing counts as raised on purpose), catches what
+its handler raises, asks ``guard.passes(exc)`` whether it must leave unanswered,
 and otherwise sends ``guard.to_result(guard.judge(exc, call))``.
 """
 

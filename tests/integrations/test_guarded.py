@@ -9,7 +9,7 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp.server.mcpserver.tools import Tool
 
-from toolfault import Guard, InvalidRule, parse
+from toolfault import Guard, InvalidRule, Retry, parse
 from toolfault.integrations.mcp import GuardedMCPServer, guarded, install
 from toolfault.testing import FailingTool, assert_fault
 
@@ -164,6 +164,12 @@ def test_a_server_is_guarded_once_and_must_be_one():
         install(server)
     with pytest.raises(TypeError, match="MCPServer"):
         install(object())
+
+
+@pytest.mark.parametrize("guard", [Guard, Retry(), {"timeout": 5}, {}, 0], ids=repr)
+def test_a_guard_that_is_none_is_refused(guard):
+    with pytest.raises(TypeError, match=r"install takes a Guard, such as Guard\(timeout=5\)"):
+        install(MCPServer("one", log_level="CRITICAL"), guard)
 
 
 def test_a_timeout_that_can_t_stop_a_sync_tool_is_warned_about():

@@ -8,9 +8,12 @@ from __future__ import annotations
 try:
     from toolfault.integrations.fastmcp._middleware import ToolFaultMiddleware
 except ImportError as exc:
-    if not (exc.name or "").startswith(("fastmcp", "mcp")):
+    # fastmcp-slim has the same packages, and lacks what the server part of them imports.
+    if (exc.name or "").startswith("toolfault"):
         raise
-    raise ImportError("toolfault.integrations.fastmcp needs FastMCP 4: pip install 'toolfault[fastmcp]'") from exc
+    raise ImportError(
+        "toolfault.integrations.fastmcp needs FastMCP 4.2 or newer: pip install 'toolfault[fastmcp]'"
+    ) from exc
 
 
 __all__ = ["ToolFaultMiddleware"]

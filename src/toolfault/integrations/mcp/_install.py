@@ -47,9 +47,11 @@ def install(server: S, guard: Guard | None = None) -> S:
         The same server.
 
     Raises:
-        TypeError: A kind of server that can't be guarded.
+        TypeError: A kind of server that can't be guarded, or a guard that is none.
         ValueError: The server is guarded already.
     """
+    if guard is not None and not isinstance(guard, Guard):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may be untyped
+        raise TypeError(f"install takes a Guard, such as Guard(timeout=5), not {guard!r}")
     if getattr(server, MARK, None) is not None:
         raise ValueError(f"the server {getattr(server, 'name', server)!r} is guarded already; one guard answers for it")
     for cls in type(server).__mro__:
