@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from threading import Lock
@@ -29,6 +29,10 @@ RECORD_FACT: Final = "record"
 
 #: The size of a record, in bytes of UTF-8. An envelope whose texts all have their largest size fits.
 MAX_RECORD: Final = 16384
+
+#: How many values of an original are looked at to make its texts safe, and what stands where one can't be.
+_MAX_VALUES: Final = 512
+_REMOVED: Final = "[redacted]"
 
 #: The version of the format.
 _VERSION: Final = 1
@@ -129,6 +133,59 @@ def read_record(text: object) -> Record | None:
     profile, version, handle = names
     body, fault = objects
     return Record(system=system, code=code, profile=profile, version=version, body=body, fault=fault, handle=handle)
+
+
+def passed_on(text: object, safe: Callable[[str], str], *, body: bool = True) -> str | None:
+    """
+    Return the record that a text is as a server passes it on: every text of the original made safe. None: it is none.
+
+    The failure's own form stays behind, since the server writes the one that it has by now.
+
+    Args:
+        text: What a fault carries as its record; any value.
+        safe: What makes a text safe. It also sees each text with its name, as ``{"password":"..."}``.
+        body: Whether the original is passed on at all. Without it, and without a handle, a code may be lost.
+    """
+    record = read_record(text)
+    if record is None:
+        return None
+    original: Any = None
+    if body and record.body is not None:
+        try:
+            original = _made_safe(record.body, "", safe, [_MAX_VALUES])
+        except OverflowError:
+            original = None
+    profile, version = safe(record.profile), safe(record.version)
+    return replace(record, profile=profile, version=version, body=original, fault=None).to_text()
+
+
+def _made_safe(value: Any, name: str, safe: Callable[[str], str], left: list[int], depth: int = 16) -> Any:
+    """
+    Return a value whose texts are safe; *left* counts down what may still be looked at.
+    """
+    left[0] -= 1
+    if left[0] < 0 or not depth:
+        raise OverflowError("more than is looked at")
+    if isinstance(value, str):
+        return _safe_text(name, safe(value), safe)
+    if is_mapping(value):
+        named = ((safe(key), item) for key, item in value.items())
+        return {name: _made_safe(item, name, safe, left, depth - 1) for name, item in named}
+    if is_array(value):
+        return [_made_safe(item, name, safe, left, depth - 1) for item in value]
+    return value
+
+
+def _safe_text(name: str, text: str, safe: Callable[[str], str]) -> str:
+    # What is harmless by itself may not be so under its name.
+    pair = json.dumps({name: text}, ensure_ascii=False, separators=(",", ":"))
+    if (seen := safe(pair)) == pair:
+        return text
+    try:
+        inside: Any = json.loads(seen)[name]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return _REMOVED
+    return inside if isinstance(inside, str) else _REMOVED
 
 
 def _fits(value: object, room: int) -> bool:
