@@ -4,11 +4,12 @@ google-adk as it is, and with `ToolFaultPlugin`: a scripted model calls tools of
 
 import asyncio
 import contextlib
+import dataclasses
 import gc
 from importlib.util import find_spec
 
 import pytest
-from agents_shop import ASKED, ORDER, TOGETHER, each_case, seen_together
+from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.models import BaseLlm, LlmResponse
@@ -283,6 +284,25 @@ def test_what_other_callbacks_make_of_a_result_breaks_nothing(retry, odd):
     assert told["content"][0]["type"] == "text"
     assert "[" in told["content"][0]["text"]
     assert told["meta"][META_KEY]["error"]["code"] == parse(told).code.value
+
+
+def test_a_call_that_somebody_must_confirm_is_not_made(new_peer, retry):
+    peer = new_peer()
+
+    told = run(shop_tools(peer, require_confirmation=True), ("outage", {}), plugins=[ToolFaultPlugin(retry)])
+
+    # Newer versions do not ask the model meanwhile.
+    assert all("requires confirmation" in answer["error"] for answer in told)
+    assert peer.calls("outage") == 0
+
+
+def test_observers_stand_around_attempts_by_the_servers_name_of_the_tool(new_peer):
+    watcher, retry = Watcher(), no_waits(Retry())
+    plugin = ToolFaultPlugin(dataclasses.replace(retry, observers=[watcher]))
+
+    run(shop_tools(new_peer(), tool_name_prefix="peer"), ("peer_outage", {}), plugins=[plugin])
+
+    assert watcher.seen == watched("outage")
 
 
 def test_tools_that_are_no_mcp_tools_stay(retry):

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
 from agents.mcp import MCPServer, MCPServerStdio
-from agents_shop import ASKED, ORDER, TOGETHER, each_case, seen_together
+from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from mcp.types import CallToolResult, Tool
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -126,6 +126,24 @@ def test_what_writes_is_repeated_by_the_operators_word_alone(shop, retry, idempo
 
     assert told.startswith("The database is locked by somebody else (SQLITE_BUSY).")
     assert shop.calls("place_order") == asked
+
+
+def test_observers_stand_around_attempts(new_peer, retry):
+    watcher = Watcher()
+    server = started(Shop, new_peer(), retry=dataclasses.replace(retry, observers=[watcher]))
+
+    run(server, ("outage", {}))
+
+    assert watcher.seen == watched("outage")
+
+
+def test_a_call_that_somebody_must_approve_is_not_made(new_peer, retry):
+    peer = new_peer()
+
+    told, _ = run(started(Shop, peer, retry=retry, require_approval="always"), ("outage", {}))
+
+    assert told == []
+    assert peer.calls("outage") == 0
 
 
 class Peer(MCPServer):

@@ -7,7 +7,7 @@ import json
 
 import anyio
 import pytest
-from agents_shop import ASKED, ORDER, TOGETHER, each_case, seen_together
+from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from fastmcp.exceptions import ToolError
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, ModelRetry, UnexpectedModelBehavior
 from pydantic_ai.exceptions import ApprovalRequired
@@ -15,7 +15,7 @@ from pydantic_ai.mcp import MCPToolset, StdioTransport
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from toolfault import Retry, ToolFault
+from toolfault import Budget, Retry, ToolFault
 from toolfault.integrations.pydantic_ai import RetryingToolset
 from toolfault.testing import no_waits
 
@@ -100,6 +100,36 @@ def test_calls_of_one_turn_to_a_server_that_is_not_ours(new_peer, retry, streame
     told, _ = run(RetryingToolset(shop_tools(with_retries, max_retries=0), retry=retry), turn, streamed=streamed)
 
     assert seen_together(without, with_retries, dict(zip(TOGETHER, told)), TEXT_ALONE) == TEXT_ALONE
+
+
+def test_observers_stand_around_attempts(new_peer, retry):
+    watcher = Watcher()
+
+    run(
+        RetryingToolset(shop_tools(new_peer()), retry=dataclasses.replace(retry, observers=[watcher])).prefixed("peer"),
+        ("peer_outage", {}),
+    )
+
+    assert watcher.seen == watched("outage")
+
+
+def test_a_run_that_is_cancelled_while_a_call_waits_asks_no_more(new_peer):
+    peer, scopes = new_peer(), []
+
+    async def sleep(_seconds):
+        scopes[0].cancel()
+        await anyio.sleep_forever()
+
+    async def main():
+        toolset = RetryingToolset(shop_tools(peer), retry=Retry(sleep=sleep, budget=Budget(1)))
+        model = FunctionModel(lambda _messages, _info: ModelResponse(parts=[ToolCallPart("outage", {})]))
+        with anyio.CancelScope() as scope:
+            scopes.append(scope)
+            await Agent(model, toolsets=[toolset]).run("go")
+        return toolset.retry.budget.left
+
+    assert anyio.run(main) == 1
+    assert peer.calls("outage") == 1
 
 
 @pytest.mark.parametrize("behavior", ["retry", "failed"])

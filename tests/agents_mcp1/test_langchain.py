@@ -8,7 +8,7 @@ import sys
 
 import anyio
 import pytest
-from agents_shop import TOGETHER, seen_together
+from agents_shop import TOGETHER, Watcher, seen_together, watched
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
@@ -205,6 +205,18 @@ def test_calls_of_one_turn_to_a_server_that_is_not_ours(portal, new_peer, patien
     told = portal.call(asked, with_us, ToolFaultInterceptor(patience.rules()))
 
     assert seen_together(without, with_us, {message.name: text_of(message) for message in told}) == TOGETHER
+
+
+def test_observers_stand_around_attempts(portal, new_peer, patience):
+    watcher = Watcher()
+
+    async def main():
+        tools = await peer_tools(new_peer(), ToolFaultInterceptor(patience.rules(observers=[watcher])))
+        await run_agent(tools, [("outage", {})])
+
+    portal.call(main)
+
+    assert watched("outage") == watcher.seen
 
 
 @pytest.mark.parametrize(("tool", "asked"), [("dies", 2), ("dies_writing", 1)])

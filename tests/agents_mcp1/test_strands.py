@@ -347,7 +347,8 @@ def test_a_call_that_is_cancelled_between_attempts_leaves_no_count_behind():
     async def sleep(_seconds):
         await anyio.sleep_forever()
 
-    hooks = ToolFaultHooks(Retry(sleep=sleep))
+    budget = Budget(1)
+    hooks = ToolFaultHooks(Retry(sleep=sleep, budget=budget))
     conversation = Conversation(hooks)
 
     async def main():
@@ -360,6 +361,7 @@ def test_a_call_that_is_cancelled_between_attempts_leaves_no_count_behind():
     anyio.run(main)
 
     assert {} == hooks._courses
+    assert 1 == budget.left
 
 
 def test_a_success_is_handed_on_and_refunds(patience):

@@ -5,6 +5,7 @@ What the tests of agent frameworks call, and how often it was called: the exampl
 import json
 import os
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +51,31 @@ class Peer:
         self.args = [str(Path(__file__).with_name("agents_peer.py")), str(log)]
 
     def calls(self, tool):
-        return self._log.read_text().split().count(tool)
+        return self._log.read_text().split().count(tool) if self._log.exists() else 0
+
+
+class Watcher:
+    """
+    An observer of retries that writes down what it is told.
+    """
+
+    def __init__(self):
+        self.seen = []
+
+    @contextmanager
+    def calling(self, name):
+        yield lambda retried: self.seen.append((name, len(retried.attempts), retried.stopped))
+
+    @contextmanager
+    def attempting(self, name, number):
+        yield lambda fault: self.seen.append((name, number, fault and fault.code.value))
+
+
+def watched(name):
+    """
+    What a `Watcher` sees of a call that is busy twice and then works.
+    """
+    return [(name, 1, "internal"), (name, 2, "internal"), (name, 3, None), (name, 3, "success")]
 
 
 #: The peer's tools that a model calls in one turn; how often each is called without and with us, and how the text

@@ -104,6 +104,8 @@ class ToolFaultPlugin(BasePlugin):
         """
         Return how a call ended whose first attempt came to *first*; None: as it began, in an exception.
         """
+        # The server speaks of its tool by another name where the toolset has a prefix.
+        name = tool.raw_mcp_tool.name
 
         async def attempt(number: int) -> Any:
             if number > 1:
@@ -114,10 +116,10 @@ class ToolFaultPlugin(BasePlugin):
 
         ended = await self._rules(tool).run(
             attempt,
-            name=tool.name,
+            name=name,
             tool=tool.raw_mcp_tool,
-            idempotent=self._servers.word(tool.name, tool.raw_mcp_tool.name),
-            read=partial(_read, tool=tool.name, arguments=arguments),
+            idempotent=self._servers.word(tool.name, name),
+            read=partial(_read, tool=name, arguments=arguments),
         )
         if ended.fault is None:
             return ended.result

@@ -89,7 +89,8 @@ class ToolFaultHooks:
         if wait is not None:
             self._remember(key, course)
             try:
-                await self._retry.sleep(wait)
+                with course.waiting():
+                    await self._retry.sleep(wait)
             except BaseException:
                 # A cancelled call leaves no count behind: some models give its id to a later one.
                 self._courses.pop(key, None)
