@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from toolfault import Guidance, McpErrorCategory, McpErrorCode, ToolFault, parse
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
+from toolfault._names import META_KEY
 from toolfault._received import full_envelope
 from toolfault._record import MAX_RECORD
 from toolfault._wire import to_result
-from toolfault.dialects import MemoryStore, a2a, a2c_smcp, tool_failure
+from toolfault.dialects import MemoryStore, a2a, a2c_smcp, jsonrpc, tool_failure
 
 
 #: How a failure travels one hop in each dialect, to arrive as JSON.
@@ -224,3 +225,74 @@ def test_no_decoder_raises_on_what_a_peer_sends(body):
         fault = decode(body)
         if fault is not None:
             json.dumps(encode(fault), ensure_ascii=False).encode()
+
+
+CODES = {"mcp": [*McpErrorCode, "future"], "a2c": [404, 4001, 4008, 4014, 4017, 0], "a2a": [-32001, -32050, -32603]}
+REST = {
+    "message": st.sampled_from(["m", 7, None]),
+    "status": st.sampled_from(["UNAVAILABLE", "OK", 7]),
+    "details": st.sampled_from([{"reason": "forbidden"}, {"reason": 7}, "x", {}]),
+    "data": st.sampled_from([[], {}, [{"@type": a2a.ERROR_INFO}], "x"]),
+    "isError": st.sampled_from([True, False]),
+    "content": st.sampled_from([[], [{"type": "text", "text": "m"}], 7]),
+    "meta": st.sampled_from([{"error_code": 4006}, {"a2c_timeout": True}, {"error_code": True}, 7]),
+    "error": st.sampled_from([{"code": -32001, "message": "m"}, 7]),
+}
+
+
+@st.composite
+def claims(draw):
+    """
+    A well-formed record, most often with a body of the same code, that may be anything else.
+    """
+    system = draw(st.sampled_from(sorted(CODES)))
+    code = draw(st.sampled_from(CODES[system]))
+    body = {"message": "m"} | {name: draw(value) for name, value in REST.items() if not draw(st.integers(0, 3))}
+    if draw(st.integers(0, 3)):
+        body["code"] = draw(st.just(code) | st.sampled_from([404, 4008, -32001, None, True, "x"]))
+    profile = draw(st.sampled_from(["", "ack", "tool_result", "protocol-droid"]))
+    record = {"v": 1, "system": system, "code": code, "profile": profile, "body": body}
+    if not draw(st.integers(0, 2)):
+        record["fault"] = {"error": draw(ENVELOPES).to_wire()}
+    return json.dumps(record)
+
+
+def carriers(record):
+    """
+    The record in each place of each carrier.
+    """
+    info = {"@type": a2a.ERROR_INFO, "domain": a2a.DOMAIN, "reason": "X", "metadata": {"toolfault_record": record}}
+    for code in (-32602, -32603, -32001, -32004, -32009):
+        yield a2a.decode({"code": code, "message": "m", "data": [info]})
+        yield a2a.decode({"code": code, "message": "m", "data": {"toolfault_record": record}}, profile="protocol-droid")
+    for code in (404, 500, 4014, 4017):
+        yield a2c_smcp.decode({"code": code, "message": "m", "details": {"toolfault_record": record}})
+    for meta in ({}, {"error_code": 4007}, {"a2c_timeout": True}):
+        text = [{"type": "text", "text": "m"}]
+        yield a2c_smcp.decode({"isError": True, "content": text, "meta": {**meta, "toolfault_record": record}})
+    for code in ("internal", "tool_not_found"):
+        ours = to_result(ToolFault(code, "m"))
+        yield parse({**ours, "_meta": {META_KEY: {"v": 1, "record": record}}})
+
+
+@settings(max_examples=60, deadline=None)
+@given(claims())
+def test_whatever_a_record_claims_what_leaves_is_well_formed(record):
+    for fault in carriers(record):
+        for protocol in a2c_smcp.PROTOCOLS:
+            sent = a2c_smcp.encode(fault, protocol=protocol)
+            if sent.get("isError") is True:
+                assert "code" not in sent
+            else:
+                assert sent["code"] in a2c_smcp.acknowledged(protocol)
+                assert "content" not in sent
+        assert "code" not in a2c_smcp.encode(fault, carrier="tool_result")
+        assert jsonrpc.encode(fault)["code"] in {-32602, -32603}
+        for name in DIALECTS:
+            arrived = hop(name, fault)
+            assert arrived.envelope == fault.envelope, name
+        for profile in ("official", "protocol-droid"):
+            sent = a2a.encode(fault, profile=profile)
+            assert type(sent["code"]) is int
+            assert sent.keys() <= {"code", "message", "data"}
+            assert isinstance(sent["message"], str)

@@ -51,9 +51,6 @@ class Outbound:
         body:
             The original body, if the failure came from this very vocabulary and its body is known.
 
-        profile:
-            The profile with which that body came.
-
         version:
             The protocol's version with which it came.
     """
@@ -62,7 +59,6 @@ class Outbound:
     message: str
     record: str | None
     body: Mapping[str, Any] | None
-    profile: str
     version: str
 
 
@@ -85,7 +81,6 @@ def outbound(
         message=encodable(fault.envelope.message),
         record=_deposited(record, store, limit),
         body=record.body if own else None,
-        profile=record.profile if own else "",
         version=record.version if own else "",
     )
 

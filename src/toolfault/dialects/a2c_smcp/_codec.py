@@ -178,7 +178,7 @@ def _as_it_came(
             body = ErrorPayload.from_wire(body).for_protocol(protocol).to_wire()
         except InvalidPayload:
             return None
-        if "content" in body or body["code"] != out.code or body["code"] not in sendable:
+        if body.keys() & {"content", "isError"} or body["code"] != out.code or body["code"] not in sendable:
             return None
     again = decode(body, protocol=protocol, store=store)
     return body if again is not None and again.envelope == fault.envelope else None
