@@ -4,6 +4,7 @@ google-adk as it is, and with `ToolFaultPlugin`: a scripted model calls tools of
 
 import asyncio
 import contextlib
+import copy
 import dataclasses
 import gc
 from importlib.util import find_spec
@@ -346,6 +347,16 @@ def test_each_server_has_a_budget_of_its_own(retry):
     # So many retries may fail in a row, whatever tool it is, and none more.
     retries = Budget().left
     assert [repeated(one), repeated(one), repeated(other)] == [retries, 0, retries]
+
+
+def test_a_copy_shares_what_is_left_of_a_servers_budget(retry):
+    plugin, manager = ToolFaultPlugin(retry), Manager()
+    run([Scripted(BUSY, manager=manager)], *[("answer", {})] * 12, plugins=[plugin])
+    tool = Scripted(BUSY, manager=manager)
+
+    run([tool], ("answer", {}), plugins=[copy.deepcopy(plugin)])
+
+    assert tool.runs == 1
 
 
 def test_a_budget_that_is_given_is_shared():

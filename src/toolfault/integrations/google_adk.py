@@ -75,6 +75,18 @@ class ToolFaultPlugin(BasePlugin):
         self._servers = Servers(retry, idempotent)
         self._answered: WeakSet[ToolContext] = WeakSet()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """
+        Return what a copy, or one in another process, goes on with: all but the calls that are under way.
+        """
+        return {name: value for name, value in vars(self).items() if name != "_answered"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """
+        Go on with what `__getstate__` returned.
+        """
+        vars(self).update(state, _answered=WeakSet())
+
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> dict[str, Any] | None:
