@@ -305,6 +305,19 @@ def test_a_store_keeps_one_record_for_each_hop():
     assert (kept, len(store._records)) == (1, 3)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_what_an_author_adds_is_json_and_capped(binding, version):
+    fault = ToolFault("invalid_arguments", "\ud800")
+    fault.facts["violations"] = [{"field": "\ud800", "message": "\udfff"}] * 5000
+    error = A2AError.new("InternalError", metadata={"\ud800": float("nan"), "x": {"y": [float("inf"), object()]}})
+
+    sent = [a2a.encode(fault, binding=binding, version=version)]
+    sent += [error.to_jsonrpc(version), error.to_http(version), error.to_grpc(version)]
+
+    assert len(json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()) < 20_000
+
+
 @pytest.mark.parametrize("code", [None, True, 4.0, [], "-32001", 2**63, 10**400])
 @pytest.mark.parametrize("profile", ["official", "protocol-droid"])
 def test_what_is_no_number_is_passed_on_as_an_internal_error(code, profile):

@@ -682,3 +682,29 @@ def test_a_body_that_has_another_code_than_its_record_does_not_leave():
     info = {"@type": a2a.ERROR_INFO, "domain": a2a.DOMAIN, "reason": "X", "metadata": {RECORD_KEY: record}}
 
     assert encode(a2a.decode({"code": -32004, "message": "m", "data": [info]}))["code"] == 4014
+
+
+@pytest.mark.parametrize(
+    ("meta", "protocol", "respelled"),
+    [
+        ({"meta": {"timeout": True, "x": 1}}, "0.2", {"meta": {"timeout": True, "x": 1}}),
+        ({"meta": {"timeout": True, "x": 1}}, "0.4", {"meta": {"timeout": True, "x": 1, "a2c_timeout": True}}),
+        ({"meta": {"a2c_timeout": True}}, "0.2", {"meta": {"a2c_timeout": True, "timeout": True}}),
+        ({"_meta": {"error_code": 4006}}, "0.4", {"meta": {"error_code": 4006}}),
+        ({"_meta": {"k": 1}, "meta": {"error_code": 4006}}, "0.4", {"_meta": {"k": 1}, "meta": {"error_code": 4006}}),
+        ({}, "0.4", {}),
+    ],
+)
+def test_a_tool_result_is_respelled_for_a_peer_of_another_version(meta, protocol, respelled):
+    result = {"content": [{"type": "text", "text": "m"}], "isError": True}
+
+    assert encode(decode({**result, **meta}), protocol=protocol) == {**result, **respelled}
+
+
+def test_a_payload_goes_from_one_version_to_another_and_back():
+    payload = {"code": 4015, "message": "m", "details": {"a": 1}, "mcp_server_name": "docs", "capability": "c"}
+
+    newer = encode(decode(payload, protocol="0.2"), protocol="0.4")
+
+    assert newer == {**{k: v for k, v in payload.items() if k != "mcp_server_name"}, "mcp_server": "docs"}
+    assert encode(decode(newer, protocol="0.4"), protocol="0.2") == payload

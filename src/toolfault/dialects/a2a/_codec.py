@@ -24,7 +24,7 @@ from toolfault._text import CAUSE_BYTES, cut
 from toolfault._wire import as_mapping
 from toolfault.dialects._bridge import DROID, Outbound, fits, inbound, outbound
 from toolfault.dialects._tables import A2A_INTERNAL, reason_in
-from toolfault.dialects.a2a._official import A2AError, FieldViolation, is_a2a, is_problem, is_typed
+from toolfault.dialects.a2a._official import MAX_VIOLATIONS, A2AError, FieldViolation, is_a2a, is_problem, is_typed
 from toolfault.dialects.a2a._table import CURRENT, TOLD, Version, canonical, error_type
 from toolfault.dialects.a2a.protocol_droid import A2aError, Variant, variant_of
 from toolfault.errors import ToolFault
@@ -281,7 +281,7 @@ def _violations(fault: ToolFault, code: int) -> tuple[FieldViolation, ...]:
     given: Any = fault.facts.get("violations") if code == _INVALID_PARAMS else None
     if not is_array(given):
         return ()
-    pairs = [(as_mapping(item).get("field"), as_mapping(item).get("message")) for item in given]
+    pairs = [(as_mapping(item).get("field"), as_mapping(item).get("message")) for item in given[:MAX_VIOLATIONS]]
     return tuple(FieldViolation(f, d) for f, d in pairs if isinstance(f, str) and isinstance(d, str))
 
 

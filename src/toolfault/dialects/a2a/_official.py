@@ -39,7 +39,7 @@ _PROBLEMS: Final = f"https://{DOMAIN}/errors/"
 
 #: How many details, and violations in them, are looked at.
 _MAX_DETAILS: Final = 64
-_MAX_VIOLATIONS: Final = 32
+MAX_VIOLATIONS: Final = 32
 
 
 class FieldViolation(NamedTuple):
@@ -196,9 +196,11 @@ class A2AError:
         return self._known_in(version).type or ERRORS["InternalError"]
 
     def _members(self) -> dict[str, Any]:
-        members = {encodable(safe_str(key)): value for key, value in (self.metadata or {}).items()}
+        members = {encodable(safe_str(key)): json_safe(value) for key, value in (self.metadata or {}).items()}
         if self.violations:
-            members["errors"] = [{"field": v.field, "message": v.description} for v in self.violations]
+            members["errors"] = [
+                {"field": encodable(v.field), "message": encodable(v.description)} for v in self.violations
+            ]
         return members
 
     # ---- reading
@@ -332,13 +334,13 @@ def _violations(data: Any) -> tuple[FieldViolation, ...]:
     given += [as_mapping(data).get("errors")]
     found: list[FieldViolation] = []
     for violations in given:
-        for item in violations[:_MAX_VIOLATIONS] if is_array(violations) else ():
+        for item in violations[:MAX_VIOLATIONS] if is_array(violations) else ():
             told = as_mapping(item)
             if "field" in told:
                 found.append(
                     FieldViolation(_said(told["field"]), _said(told.get("description")) or _said(told.get("message")))
                 )
-    return tuple(found[:_MAX_VIOLATIONS])
+    return tuple(found[:MAX_VIOLATIONS])
 
 
 def _said(value: Any) -> str:

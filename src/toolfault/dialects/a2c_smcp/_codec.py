@@ -22,6 +22,7 @@ from toolfault.dialects.a2c_smcp._tool_result import (
     ToolFailure,
     meta_of,
     read_tool_result,
+    respelled,
     texts_of,
     write_tool_result,
 )
@@ -180,5 +181,7 @@ def _as_it_came(
             return None
         if body.keys() & {"content", "isError"} or body["code"] != out.code or body["code"] not in sendable:
             return None
+    else:
+        body = respelled(body, protocol)
     again = decode(body, protocol=protocol, store=store)
     return body if again is not None and again.envelope == fault.envelope else None

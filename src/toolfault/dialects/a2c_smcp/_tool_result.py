@@ -24,15 +24,16 @@ Kind = Literal["failed", "timeout", "cancelled", "auth"]
 What a tool result says of a failed call.
 """
 
+_TIMEOUT: Final = "a2c_timeout"
+#: The same in protocol 0.2, before it had a prefix.
+_OLD_TIMEOUT: Final = "timeout"
+
 #: What marks a code in ``meta``. The others have no marker.
 MARKERS: Final[Mapping[int, Mapping[str, Any]]] = {
-    ErrorCode.TOOL_TIMEOUT: {"a2c_timeout": True},
+    ErrorCode.TOOL_TIMEOUT: {_TIMEOUT: True},
     ErrorCode.TOOL_AUTHORIZATION_REQUIRED: {"error_code": 4006},
     ErrorCode.TOOL_AUTHORIZATION_FAILED: {"error_code": 4007},
 }
-
-#: The marker of a timeout in protocol 0.2, before it had a prefix.
-_OLD_TIMEOUT: Final = "timeout"
 
 #: A query or fragment, and a parameter of OAuth wherever it stands.
 _QUERY: Final = re.compile(r"(\b[a-z][a-z0-9+.-]{0,16}://[^\s?#]{1,2048})[?#]\S*", re.IGNORECASE)
@@ -158,6 +159,17 @@ def write_tool_result(
     return _failed(message, {**(meta or {}), **marks})
 
 
+def respelled(result: Mapping[Any, Any], protocol: Protocol) -> dict[str, Any]:
+    """
+    Return a tool result with its ``meta``, and the marker of a timeout, in a version's spelling; else as it is.
+    """
+    meta, name = dict(meta_of(result)), "meta" if is_mapping(result.get("meta")) else "_meta"
+    marker = _OLD_TIMEOUT if protocol == "0.2" else _TIMEOUT
+    if _kind(meta)[0] == "timeout" and meta.get(marker) is not True:
+        meta[marker] = True
+    return {("meta" if key == name else key): (meta if key == name else value) for key, value in result.items()}
+
+
 def write_cancelled(message: str, *, reason: str | None = None) -> dict[str, Any]:
     """
     Return the tool result of a call that was cancelled.
@@ -232,7 +244,7 @@ def _kind(meta: Mapping[Any, Any]) -> tuple[Kind, ErrorCode | None]:
         return "auth", ErrorCode(code)
     if meta.get("a2c_cancelled") is True:
         return "cancelled", None
-    if meta.get("a2c_timeout") is True or meta.get(_OLD_TIMEOUT) is True:
+    if meta.get(_TIMEOUT) is True or meta.get(_OLD_TIMEOUT) is True:
         return "timeout", ErrorCode.TOOL_TIMEOUT
     return "failed", ErrorCode.TOOL_EXECUTION_FAILED
 
