@@ -1,7 +1,7 @@
 """
 Spans and metrics of both halves, through the real SDK of OpenTelemetry, a real server and a real client.
 
-Run as a program, this file is that server, over stdio.
+Run as a program, this file is that server, over stdio, or over HTTP where the number of a listening socket follows.
 """
 
 import concurrent.futures
@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import anyio
 import pytest
+import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
@@ -472,12 +473,19 @@ def test_the_servers_span_stands_below_that_of_its_attempt(seen):
     assert [len(attempts & set(ancestors(span))) for span in seen.served("tools/call busy")] == [1, 1, 1]
 
 
-def test_the_trace_reaches_a_server_in_another_process(seen):
-    async def run():
-        async with Client(StdioServerParameters(command=sys.executable, args=["-W", "error", __file__])) as client:
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_the_trace_reaches_a_server_in_another_process(seen, way):
+    async def run(target):
+        async with Client(target) as client:
             return await retrying(client, retry_of(seen)).call_tool("traced", {})
 
-    result = anyio.run(run)
+    if way == "stdio":
+        result = anyio.run(run, StdioServerParameters(command=sys.executable, args=["-W", "error", __file__]))
+    else:
+        from transports import http_server
+
+        with http_server(__file__) as url:
+            result = anyio.run(run, url)
 
     assert {trace.format_trace_id(span.context.trace_id) for span in seen.ours} == {result.content[0].text}
 
@@ -772,4 +780,7 @@ def test_without_the_api_the_error_names_the_cure(monkeypatch):
 
 if __name__ == "__main__":
     trace.set_tracer_provider(TracerProvider())
-    make().run("stdio")
+    if sys.argv[1:]:
+        uvicorn.run(make().streamable_http_app(), fd=int(sys.argv[1]), log_level="error")
+    else:
+        make().run("stdio")
