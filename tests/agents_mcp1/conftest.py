@@ -12,7 +12,7 @@ from agents_shop import ROOT, Peer
 from anyio.from_thread import start_blocking_portal
 from mcp import ClientSession, StdioServerParameters
 
-from toolfault import Retry
+from toolfault import McpErrorCode, Retry
 
 
 @pytest.fixture(scope="session")
@@ -142,3 +142,30 @@ def row(request):
         return [(name, {key: fill(value) for key, value in arguments.items()}) for name, arguments in calls]
 
     return filled, sent, waits, reads
+
+
+@pytest.fixture
+def compare(ask, sent, patience, row):
+    """
+    Make the calls of a row without an adapter and with it; return what the model was shown of the last call each time.
+    """
+
+    def made(calls, *adapters):
+        sent.clear()
+        *_, shown = ask(calls, *adapters)
+        return shown, sent.count(calls[-1][0])
+
+    def compare(adapter, depots, text_of):
+        script, counts, waits, reads = row
+        before, count_before = made(script(next(depots)))
+        depot = next(depots)
+        after, count_after = made(script(depot), adapter(patience.rules()))
+
+        assert counts == (count_before, count_after)
+        assert waits == patience.waits
+        assert not any(f"[{code.value}]" in text_of(before) for code in McpErrorCode)
+        for part in reads:
+            assert part.format(depot=depot) in text_of(after)
+        return before, after, "on the water" not in text_of(after)
+
+    return compare

@@ -19,7 +19,7 @@ from strands.models import Model
 from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 
-from toolfault import Budget, McpErrorCode, Retry, ToolFault
+from toolfault import Budget, Retry, ToolFault
 from toolfault.hosting import to_result
 from toolfault.integrations import strands
 from toolfault.integrations.strands import ToolFaultHooks
@@ -95,29 +95,16 @@ def text_of(result):
     return "\n".join(block["text"] for block in result["content"])
 
 
-def test_before_and_after(ask, sent, patience, row):
-    script, (sent_before, sent_after), waits, reads = row
-    depot = next(DEPOTS)
-    *_, before = ask(script(depot))
-    count_before = sent.count(script(depot)[-1][0])
-    sent.clear()
+def test_before_and_after(compare, sent, patience):
+    before, after, failed = compare(ToolFaultHooks, DEPOTS, text_of)
 
-    depot = next(DEPOTS)
-    *_, after = ask(script(depot), ToolFaultHooks(patience.rules()))
-
-    assert (sent_before, sent_after) == (count_before, sent.count(script(depot)[-1][0]))
-    assert waits == patience.waits
     assert "error" == before["status"]
-    assert not any(f"[{code.value}]" in text_of(before) for code in McpErrorCode)
-    for part in reads:
-        assert part.format(depot=depot) in text_of(after)
-    failed = "on the water" not in text_of(after)
     assert ("error" if failed else "success") == after["status"]
     if failed:
         assert f"[{after['structuredContent']['code']}]" in text_of(after)
         assert text_of(after).startswith(after["structuredContent"]["message"])
         assert 1 == len(after["content"])
-    assert sent_after == len([made for made in patience.made if made.fault is not None]) + (not failed)
+    assert len([made for made in patience.made if made.fault is not None]) + (not failed) == sent.count(sent[-1])
 
 
 def test_by_the_operators_word_a_write_is_repeated(ask, sent, patience):
