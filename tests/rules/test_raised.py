@@ -299,6 +299,19 @@ def test_errno(facts, verdict_on, number, expected, family):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has this device")
+def test_an_errno_means_the_same_beside_any_path(verdict_on):
+    """
+    What one error says of its path, no other says.
+    """
+    paths = ["/srv/a.db", None, "/srv/b.db", None]
+
+    verdicts = [verdict_on(OSError(errno.ENOENT, "No such file", path)) for path in paths]
+
+    assert [verdict.paths for verdict in verdicts] == [("/srv/a.db",), (), ("/srv/b.db",), ()]
+    assert [verdict.callers for verdict in verdicts] == [McpErrorCode.INVALID_ARGUMENTS, None] * 2
+    assert ["a.db" in verdict.message for verdict in verdicts] == [True, False, False, False]
+
+
 def test_a_full_disk(caught, facts):
     """
     Raised by the kernel, not by us.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
@@ -138,6 +139,11 @@ def os_error(exc: BaseException) -> Verdict:
         # A socket, or a disk: the traceback tells. What an author wrote into it survives.
         message = f"Permission denied ({name})." if not text or _no_text(text) else None
         return Verdict(code=McpErrorCode.PERMISSION_DENIED, message=message, family="auth")
+    return _of_row(name, paths) if paths else _of_number(number)
+
+
+def _of_row(name: str, paths: tuple[str, ...] = ()) -> Verdict:
+    row = _BY_ERRNO[name]
     which = _last_component(paths[0]) if paths and row.family == "file" else ""
     return Verdict(
         code=row.code,
@@ -148,6 +154,12 @@ def os_error(exc: BaseException) -> Verdict:
         paths=paths,
         callers=row.callers if paths else None,
     )
+
+
+@cache
+def _of_number(number: int) -> Verdict:
+    # Without a path, an errno means the same each time; only those of the table come here.
+    return _of_row(_NUMBERED[number][0])
 
 
 #: What the environment's policy does to a socket.
@@ -226,7 +238,7 @@ def _path(value: Any) -> str:
     Return a file name as text; empty for a file descriptor, and for what is none.
     """
     try:
-        return "" if isinstance(value, int) else os.fsdecode(value)
+        return "" if value is None or isinstance(value, int) else os.fsdecode(value)
     except Exception:  # noqa: BLE001 -- a path-like object may raise anything
         return ""
 
