@@ -465,6 +465,15 @@ def test_a_traceback_is_logged_once_per_class_place_and_minute(caplog):
     assert len({record.getMessage() for record in caplog.records}) == 6
 
 
+def test_what_was_not_logged_is_news_later(caplog):
+    guard, log = Guard(), logging.getLogger("toolfault")
+    for level in (logging.CRITICAL, logging.ERROR, logging.ERROR):
+        caplog.set_level(level, logger=log.name)
+        judged(author.convert, guard=guard)
+
+    assert ["Traceback" in record.getMessage() for record in caplog.records] == [True, False]
+
+
 def test_the_memory_of_the_log_is_bounded():
     guard = Guard()
     reporter = guard._prepared.reporter
@@ -758,6 +767,43 @@ def test_a_catch_all_that_quotes_what_leaks_quotes_the_table(kind, text, hidden,
     for never in ("example.com", "hunter2", "--password"):
         assert never not in str(envelope), envelope
     assert envelope.message.startswith(text.partition("{")[0])
+
+
+def test_each_judgement_reads_the_texts_anew():
+    guard = Guard()
+    cause, exc = OSError(111, "Connection refused"), RuntimeError("first: [Errno 111] Connection refused")
+    exc.__cause__ = cause
+    first = judged(raises, exc, guard=guard).envelope
+    exc.args, cause.args = ("second: {'port': 'PORT-9'}",), ("unused",)
+    cause.errno, cause.strerror = 104, "Connection reset by peer"
+    second = judged(raises, exc, guard=guard).envelope
+
+    assert "refused" in first.message
+    assert second.message == "second: {'port': 'PORT-9'}"
+    assert "closed by the other side" in second.cause_chain[0]
+
+
+def test_one_exception_means_to_each_guard_what_that_guard_was_told():
+    exc = OSError(111, "Connection refused")
+    codes = ("quota_exceeded", "permission_denied")
+    guards = [Guard(expect={ConnectionRefusedError: code}) for code in codes]
+
+    found = [judged(raises, exc, guard=guard).code for guard in (*guards, Guard(), *guards)]
+
+    assert found == [*codes, "internal", *codes]
+
+
+def test_classes_of_one_name_keep_their_own_rules():
+    def made(module):
+        return type("Refused", (RuntimeError,), {"__module__": module})
+
+    here, there = made("acme.net"), made("other.net")
+    guard = Guard(expect={"acme.net.Refused": "quota_exceeded", "other.net.Refused": "permission_denied"})
+
+    found = [judged(raises, kind("no"), guard=guard).code for kind in (here, there, made("acme.net"), made("x.net"))]
+
+    assert found[:3] == ["quota_exceeded", "permission_denied", "quota_exceeded"]
+    assert found[3] not in found[:3]
 
 
 def test_a_rule_for_value_errors_is_not_asked_about_arguments():

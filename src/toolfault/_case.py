@@ -93,7 +93,8 @@ class Policy:
     upstream_text: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen, as they should be: that would treble what making one costs, and each failure makes several.
+@dataclass(slots=True, kw_only=True)
 class Judgement:
     """
     A fault, and what the log says of it.
@@ -105,7 +106,7 @@ class Judgement:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Finding:
     """
     What was found out about one exception.
@@ -135,7 +136,7 @@ class Case:
     One call and what to judge it by.
     """
 
-    __slots__ = ("call", "home", "policy", "said")
+    __slots__ = ("_authored", "_quotes", "call", "home", "policy", "said")
 
     def __init__(self, call: Call, policy: Policy, home: Home) -> None:
         self.call = call
@@ -143,6 +144,8 @@ class Case:
         self.home = home
         # What the tables said of each exception: a cause is judged, and shown in the chain.
         self.said: dict[int, tuple[str, Verdict]] = {}
+        self._authored: dict[int, str] = {}
+        self._quotes: dict[int, tuple[str, str]] = {}
 
     def rule(self, exc: BaseException) -> Verdict:
         return self.named_rule(exc)[1]
@@ -157,21 +160,30 @@ class Case:
         """
         Return what an author wrote, with quotations of exceptions whose texts leak replaced by what the tables say.
         """
-        text, link = text_of(exc), exc
+        text = self._authored.get(id(exc))
+        if text is None:
+            text = self._authored[id(exc)] = self._less_quotations(exc)
+        return text
+
+    def _less_quotations(self, exc: BaseException) -> str:
+        text, link = text_of(exc), handled_by(exc)
         for _ in range(_MAX_QUOTED):
-            handled = handled_by(link)
-            if handled is None or not text:
+            if link is None or not text:
                 break
-            link = handled
             said = None if isinstance(link, ToolFault) else self.rule(link).message
-            if said is None:
-                continue
-            for quoted in (text_of(link), safe_repr(link)):
+            for quoted in () if said is None else self._quotes_of(link):
                 if len(quoted) >= _SHORTEST_QUOTE and (at := text.find(quoted[:_LONGEST_QUOTE])) >= 0:
                     # What is too long to be compared whole is quoted to the end.
                     after = text[at + len(quoted) :] if len(quoted) <= _LONGEST_QUOTE else ""
-                    text = text[:at] + said + after
+                    text = f"{text[:at]}{said}{after}"
+            link = handled_by(link)
         return text
+
+    def _quotes_of(self, exc: BaseException) -> tuple[str, str]:
+        quotes = self._quotes.get(id(exc))
+        if quotes is None:
+            quotes = self._quotes[id(exc)] = text_of(exc), safe_repr(exc)
+        return quotes
 
 
 def as_sentence(exc: BaseException) -> str:

@@ -48,8 +48,10 @@ def causes_of(exc: BaseException) -> list[BaseException]:
     """
     Return the visible causes of an exception, newest first, without itself.
     """
-    seen, found = {id(exc)}, list[BaseException]()
     link = cause_of(exc)
+    if link is None:
+        return []
+    seen, found = {id(exc)}, list[BaseException]()
     while link is not None and id(link) not in seen and len(found) < MAX_LINKS:
         seen.add(id(link))
         found.append(link)
@@ -76,7 +78,7 @@ def leaves_of(exc: BaseException) -> list[BaseException]:
     """
     Return the exceptions at the ends of a group, in order; an exception that is no group is its only leaf.
     """
-    return list(_leaves(exc))
+    return list(_leaves(exc)) if is_group(exc) else [exc]
 
 
 def _leaves(exc: BaseException) -> Iterator[BaseException]:

@@ -80,7 +80,7 @@ class Composer:
         if finding.violations:
             facts["violations"] = self._safe_value(finding.violations, _MAX_FACT_DEPTH)
         outcome = verdict.outcome or _OUTCOMES[self._case.call.phase]
-        if finding.author is None:
+        if finding.author is None or not finding.author.facts:
             return ToolFault.of(envelope, outcome=outcome, facts=facts)
         return ToolFault.of(envelope, outcome=outcome, facts={**self._safe(finding.author.facts), **facts})
 
@@ -181,7 +181,10 @@ class Composer:
         else:
             # A timeout scope raises over the cancellation that it caused.
             below = [link for link in causes_of(finding.leaf) if not is_cancelled(link)]
-            if finding.leaf is not exc:
+            if finding.leaf is exc:
+                if not below:
+                    return ()
+            else:
                 shown = {id(finding.leaf), *(id(link) for link in below)}
                 beside = [leaf for leaf in leaves_of(exc) if id(leaf) not in shown and not is_cancelled(leaf)]
                 below = [*below, *reversed(beside)] if is_group(exc) else below

@@ -262,6 +262,8 @@ class Finder(Case):
     def _find_anew(self, handled: BaseException, depth: int) -> Finding:
         if len(self._judged) >= _MAX_JUDGED:
             return Finding(verdict=INTERNAL, leaf=handled, reason="too many exceptions to look at")
+        if not is_group(handled):
+            return self.leaf(handled, handled, depth + 1)
         leaves = [leaf for leaf in leaves_of(handled) if not is_cancelled(leaf)] or [handled]
         return _deciding([self.leaf(leaf, handled, depth + 1) for leaf in leaves[:_MAX_JUDGED]])
 

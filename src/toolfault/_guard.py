@@ -78,6 +78,7 @@ class _Prepared(NamedTuple):
     """
 
     policy: Policy
+    guidance: Guidance
     reporter: Reporter
     homes: WeakKeyDictionary[object, Home]
 
@@ -178,7 +179,8 @@ class Guard:
         if not isinstance(self.registry, Registry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
             raise ValueError(f"registry must be a Registry, such as DEFAULT.with_rules(...), not {self.registry!r}")
         layers = (Registry().with_rules(self.expect),) if self.expect else ()
-        self._freeze("_prepared", _Prepared(self._policy(layers), Reporter(), WeakKeyDictionary()))
+        prepared = _Prepared(self._policy(layers), Guidance(self.guidance), Reporter(), WeakKeyDictionary())
+        self._freeze("_prepared", prepared)
 
     _prepared: _Prepared = field(init=False, repr=False)
 
@@ -224,7 +226,8 @@ class Guard:
         if own_rules:
             layers = (*mine.policy.declared, *layers)
         homes = mine.homes if own_homes else server.homes
-        self._freeze("_prepared", _Prepared(self._policy(layers, server.policy.redactor), server.reporter, homes))
+        policy = self._policy(layers, server.policy.redactor)
+        self._freeze("_prepared", _Prepared(policy, mine.guidance, server.reporter, homes))
 
     def judge(self, exc: BaseException, call: Call) -> ToolFault:
         """
@@ -260,7 +263,7 @@ class Guard:
             fault: What `judge` returned.
             structured: False puts the envelope into ``_meta`` instead of ``structuredContent``.
         """
-        return to_result(fault, guidance=Guidance(self.guidance), structured=structured)
+        return to_result(fault, guidance=self._prepared.guidance, structured=structured)
 
     def read_prose(self, text: str, call: Call, *, more: str = "") -> ToolFault:
         """

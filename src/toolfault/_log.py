@@ -56,11 +56,13 @@ class Reporter:
         """
         Log one failure; never raises.
         """
+        if not _log.isEnabledFor(logging.ERROR if judgement.crash else logging.INFO):
+            return
         tool = one_line(redactor.scrub(call.tool, _MAX_NAME))
         try:
             if judgement.crash:
                 self._crash(exc, tool, judgement, redactor)
-            elif _log.isEnabledFor(logging.INFO):
+            else:
                 _log.info("Tool %r failed: %s", tool, _line(judgement, redactor))
         except KeyboardInterrupt:
             raise
@@ -68,8 +70,6 @@ class Reporter:
             _log.error("Tool %r failed, and the report of it too: %s", tool, judgement.fault.facts.get("id"))
 
     def _crash(self, exc: BaseException, tool: str, judgement: Judgement, redactor: Redactor) -> None:
-        if not _log.isEnabledFor(logging.ERROR):
-            return
         leaf, line = judgement.leaf, _line(judgement, redactor)
         if not self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
             _log.error("Tool %r crashed again: %s", tool, line)

@@ -109,6 +109,8 @@ def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
         return None
     (arg,) = args
     if shown_by is BaseException.__str__:
+        if type(arg) is str:
+            return arg[:WINDOW]
         if arg is None:
             return ""
         return _text_or_none(arg) if issubclass(type(arg), (dict, list, tuple, bytes, bytearray)) else None
