@@ -91,10 +91,10 @@ def last_resort(*, structured: bool = True) -> dict[str, Any]:
 def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[str, Any]:
     envelope = fault.envelope.to_wire()
     message = envelope["message"] = encodable(envelope["message"])
-    if fault.envelope.hint is not None:
-        envelope["hint"] = encodable(fault.envelope.hint)
-    if fault.envelope.cause_chain:
-        envelope["cause_chain"] = [encodable(cause) for cause in fault.envelope.cause_chain]
+    if "hint" in envelope:
+        envelope["hint"] = encodable(envelope["hint"])
+    if "cause_chain" in envelope:
+        envelope["cause_chain"] = list(map(encodable, envelope["cause_chain"]))
     texts = [message]
     if guidance is not Guidance.NONE and (advice := advice_for(fault.envelope)):
         advice = encodable(advice)
