@@ -8,7 +8,7 @@ Rule 2: a lone surrogate ends a stdio server, whoever wrote it; it is replaced o
 from __future__ import annotations
 
 import json
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp.types import CallToolResult, TextContent
 
@@ -81,27 +81,31 @@ def made_safe(result: CallToolResult) -> CallToolResult:
         ValueError: As TypeError.
     """
     # A call that succeeds comes through here, so nothing is copied before something was found.
-    if _is_fit(result.meta) and _is_fit(getattr(result, STRUCTURED)) and all(map(_is_plain, result.content)):
-        return result
+    if (result.meta is None or _is_fit(result.meta)) and _is_fit(getattr(result, STRUCTURED)):
+        for block in result.content:
+            if not _is_plain(block):
+                break
+        else:
+            return result
     return serializable(result)
 
 
 def _is_plain(block: Any) -> bool:
-    return type(block) is TextContent and _is_fit(block.text) and block.meta is None
+    return type(block) is TextContent and block.meta is None and _is_fit(block.text)
 
 
 def _is_fit(value: Any) -> bool:
-    kind = cast("type[object]", type(value))
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType] -- anything's
+    if kind in _SCALARS:
+        return True
     if kind is str:
         return value.isascii() or encodable(value) is value
     if kind is dict:
         return all(map(_is_fit, value)) and all(map(_is_fit, value.values()))
-    if kind is list:
-        return all(map(_is_fit, value))
-    return value is None or kind in _SCALARS
+    return kind is list and all(map(_is_fit, value))
 
 
-_SCALARS: Final = frozenset({bool, int, float})
+_SCALARS: Final = frozenset({bool, int, float, type(None)})
 
 
 def serializable(result: CallToolResult) -> CallToolResult:

@@ -113,8 +113,8 @@ class _Installed:
             # By its exact type first: pydantic's isinstance is slow, and this is the path of calls that succeed.
             if type(result) is CallToolResult or isinstance(result, CallToolResult):
                 if result.is_error:
-                    call = self._call(name, arguments)
-                    return self._host.adopt(result, guard, call, self._placed(name))
+                    tool = self._tool(name)
+                    return self._host.adopt(result, guard, _call(tool, name, arguments), self._placed(tool, name))
                 return made_safe(result)
         except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
             return await self._answer(exc, name, arguments)
@@ -128,8 +128,9 @@ class _Installed:
         raised, phase = _original(exc, name)
         raise_if_it_must_pass(raised, guard)
         available = await self._available() if phase == "lookup" else ()
-        call = self._call(name, arguments, phase=phase, available=available)
-        return self._host.answer(raised, guard, call, self._placed(name))
+        tool = self._tool(name)
+        call = _call(tool, name, arguments, phase=phase, available=available)
+        return self._host.answer(raised, guard, call, self._placed(tool, name))
 
     async def _available(self) -> tuple[str, ...]:
         """
@@ -140,11 +141,6 @@ class _Installed:
         except Exception:  # noqa: BLE001 -- a subclass may list as it likes; then no name is near
             return ()
 
-    def _call(
-        self, name: str, arguments: dict[str, Any], *, phase: Phase = "body", available: tuple[str, ...] = ()
-    ) -> Call:
-        return Call(tool=name, arguments=arguments, phase=phase, function=self._function(name), available=available)
-
     # Listings
 
     async def list_tools(self) -> list[Tool]:
@@ -153,8 +149,7 @@ class _Installed:
         """
         return [self._host.listed(tool, declared_by(self._function(tool.name))) for tool in await self._list_tools()]
 
-    def _placed(self, name: str) -> Placed:
-        tool = self._tool(name)
+    def _placed(self, tool: Any, name: str) -> Placed:
         codes = declared_in(getattr(tool, "meta", None)) or declared_by(getattr(tool, "fn", None))
         return Placed(self._host.is_structured(name, getattr(tool, "output_schema", None)), codes)
 
@@ -213,6 +208,13 @@ class _Installed:
         )
 
 
+def _call(
+    tool: Any, name: str, arguments: dict[str, Any], *, phase: Phase = "body", available: tuple[str, ...] = ()
+) -> Call:
+    function: object = getattr(tool, "fn", None)
+    return Call(tool=name, arguments=arguments, phase=phase, function=function, available=available)
+
+
 def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
     """
     Return what was raised, without the SDK's wrappers, and how far the call had come.
@@ -234,8 +236,9 @@ def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
 def _phase_of(exc: BaseException) -> Phase:
     link = traceback_of(exc)
     while link is not None:
-        module = str(link.tb_frame.f_globals.get("__name__"))
-        if module.startswith(_SDK) and (phase := _PHASES.get(link.tb_frame.f_code.co_name)) is not None:
+        frame = link.tb_frame
+        phase = _PHASES.get(frame.f_code.co_name)
+        if phase is not None and str(frame.f_globals.get("__name__")).startswith(_SDK):
             return phase
         link = link.tb_next
     return "body"
