@@ -68,8 +68,10 @@ class ToolFaultInterceptor:
     LangChain's own repeats it, and inside LangGraph ``handle_tool_errors=False`` has nothing left to raise. Called
     outside LangGraph a tool fails as it did before, with that text.
 
-    The first interceptor of a list stands outermost: one that asks a person comes before this one, or it asks for each
-    attempt. A server's hints are known inside LangGraph alone, of the version that lists the tools in its ``ToolRuntime``.
+    The first interceptor of a list stands outermost: one that asks a person comes before this one, or asks for each
+    attempt.
+
+    A server's hints are known inside LangGraph alone, of the version that lists the tools in its ``ToolRuntime``.
 
     Args:
         retry:
