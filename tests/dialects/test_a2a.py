@@ -328,11 +328,14 @@ def test_what_is_no_number_is_passed_on_as_an_internal_error(code, profile):
 
 
 def test_a_body_that_has_another_code_than_its_record_does_not_leave():
-    record = json.dumps({"v": 1, "system": "a2a", "code": -32050, "body": {"code": -32060, "message": "m"}})
+    body = {"code": -32060, "message": "m", "data": [info(forged="xyzzy")]}
+    record = json.dumps({"v": 1, "system": "a2a", "code": -32050, "body": body})
     fault = a2a.decode({"code": -32050, "message": "m", "data": [info(**{RECORD_KEY: record})]})
 
     assert fault.code == "unknown"
-    assert a2a.encode(fault)["code"] == -32050
+    sent = a2a.encode(fault)
+    assert sent["code"] == -32050
+    assert "forged" not in sent["data"][0]["metadata"]
 
 
 def trailers(status):

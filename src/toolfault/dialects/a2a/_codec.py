@@ -199,7 +199,10 @@ def _official(fault: ToolFault, binding: Binding, version: Version, out: Outboun
     """
     code = out.code if isinstance(out.code, int) else A2A_INTERNAL
     came = A2AError.from_jsonrpc(out.body)
-    if came is not None and came.code == code:
+    if came is not None and came.code != code:
+        # A body of another error than the record names is nobody's original.
+        came = None
+    if came is not None:
         came = replace(came, status=reason_in(out.body, "a2a"))
         # Word for word, where its form is the version's; else only what the other form can hold goes without a record.
         same_form = binding == "jsonrpc" and (out.version == "0.3") == (version == "0.3")
