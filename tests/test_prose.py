@@ -808,6 +808,19 @@ def test_hostile_text_of_any_length_is_read(piece):
     assert text.endswith(peel(text))
 
 
+def test_a_million_numbers_among_the_arguments_are_not_all_looked_at():
+    class Numbers(list):
+        seen = 0
+
+        def __iter__(self):
+            for number in range(1_000_000):
+                Numbers.seen += 1
+                yield number
+
+    assert "tool_timeout" == careful("Error: timed out", arguments={"vector": Numbers()}).code
+    assert 0 < Numbers.seen <= 10_000
+
+
 def test_nothing_is_compiled_at_import():
     """
     Patterns are compiled at the first text: importing costs nothing.

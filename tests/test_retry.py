@@ -816,7 +816,13 @@ def test_the_operators_word(names, word):
     assert Servers(idempotent=["a", "b"]).word(*names) is word
 
 
-@pytest.mark.parametrize("idempotent", ["search", b"search", 3])
+@pytest.mark.parametrize("idempotent", ["search", b"search", 3, [5], [None]])
 def test_names_that_are_no_list_are_refused(idempotent):
-    with pytest.raises(ValueError, match="idempotent is a list"):
+    with pytest.raises(ValueError, match="idempotent (is a list|lists names of tools)"):
         Servers(idempotent=idempotent)
+
+
+@pytest.mark.parametrize("retry", [5, Retry, Budget()])
+def test_rules_that_are_none_are_refused(retry):
+    with pytest.raises(ValueError, match="retry must be a Retry"):
+        Servers(retry)

@@ -21,8 +21,9 @@ from toolfault._text import WINDOW, pattern
 #: Arguments that are this short are left in the text: they are words like "id" or "all".
 _SHORT: Final = 3
 
-#: How many strings of the arguments are looked for, and how deep.
+#: How many strings of the arguments are looked for, among how many values, and how deep.
 _MAX_STRINGS: Final = 64
+_MAX_VALUES: Final = 10_000
 _MAX_DEPTH: Final = 4
 
 #: How many wrappers are taken off.
@@ -171,18 +172,18 @@ def strings_in(arguments: Mapping[str, object] | None) -> list[str]:
     """
     Return the strings among the arguments of a call, each cut to the window.
     """
-    return list(islice(_strings(arguments, _MAX_DEPTH), _MAX_STRINGS)) if arguments is not None else []
+    values = islice(_values(arguments, _MAX_DEPTH), _MAX_VALUES)
+    return list(islice((value[:WINDOW] for value in values if isinstance(value, str)), _MAX_STRINGS))
 
 
-def _strings(value: object, depth: int) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value[:WINDOW]
-    elif depth and isinstance(value, Mapping):
+def _values(value: object, depth: int) -> Iterator[object]:
+    yield value
+    if depth and isinstance(value, Mapping):
         for member in cast("Mapping[object, object]", value).values():
-            yield from _strings(member, depth - 1)
+            yield from _values(member, depth - 1)
     elif depth and isinstance(value, list | tuple):
         for member in cast("Iterable[object]", value):
-            yield from _strings(member, depth - 1)
+            yield from _values(member, depth - 1)
 
 
 _NO_EVIDENCE: Final = (

@@ -21,7 +21,7 @@ class Servers:
         idempotent: Names of tools that may be repeated by the operator's word.
 
     Raises:
-        ValueError: *idempotent* is one text, or no list of texts.
+        ValueError: *retry* is no `Retry`, or *idempotent* no list of texts.
     """
 
     __slots__ = ("_by_name", "_by_object", "_idempotent", "_retry")
@@ -30,8 +30,13 @@ class Servers:
         """
         Begin with a full budget for each server.
         """
+        if retry is not None and not isinstance(retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+            raise ValueError(f"retry must be a Retry, such as Retry(attempts=5), not {retry!r}")
+        names = several("idempotent", idempotent)
+        if strange := [name for name in names if not isinstance(name, str)]:
+            raise ValueError(f"idempotent lists names of tools, as texts, not {strange[0]!r}")
         self._retry = retry or Retry()
-        self._idempotent = frozenset(several("idempotent", idempotent))
+        self._idempotent = frozenset(names)
         self._by_name: dict[str, Retry] = {}
         self._by_object: WeakKeyDictionary[object, Retry] = WeakKeyDictionary()
 

@@ -674,4 +674,4 @@ def test_a_missing_package_is_named_with_its_cure():
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
 
-    assert said.strip() == "toolfault.integrations.fastmcp needs FastMCP 4: pip install 'toolfault[fastmcp]'"
+    assert said.strip() == "toolfault.integrations.fastmcp needs FastMCP 4.2 or newer: pip install 'toolfault[fastmcp]'"
