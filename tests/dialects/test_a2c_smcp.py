@@ -708,3 +708,12 @@ def test_a_payload_goes_from_one_version_to_another_and_back():
 
     assert newer == {**{k: v for k, v in payload.items() if k != "mcp_server_name"}, "mcp_server": "docs"}
     assert encode(decode(newer, protocol="0.4"), protocol="0.2") == payload
+
+
+def test_what_an_agent_sees_of_an_ack_is_redacted_and_capped():
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+    view = agent_view({"code": 4015, "message": "m", "mcp_server_name": key, "capability": "c" * 100_000})
+
+    assert key not in repr(view)
+    assert len(repr(view)) < 400
+    assert agent_view({"code": 4015, "message": "m", "mcp_server": 7, "mcp_server_name": "docs"}).mcp_server == "docs"

@@ -1,5 +1,5 @@
 """
-Which code of one vocabulary stands for which of another (contracts 4.2 to 4.4).
+Which code of one vocabulary stands for which of another.
 
 Rule 1: where two vocabularies have a table of their own, it is used; else the way leads by the contract's ten codes.
 Rule 2: a code that a table does not know has the table's fallback as its image.
@@ -176,7 +176,7 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
     ),
 }
 
-#: Codes that mean something else than the defaults of their image say (contracts 4.3).
+#: Codes that mean something else than the defaults of their image say.
 _OVERRIDES: Final[Mapping[tuple[Vocabulary, Code], tuple[McpErrorCategory, bool]]] = {
     # The agent was reached; what it answered makes no sense, and will make none the next time.
     ("a2a", -32006): (McpErrorCategory.PERMANENT, False),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolfault._json import is_mapping
-from toolfault._received import shown
+from toolfault._received import ID_BYTES, shown
 from toolfault._text import MESSAGE_BYTES
 from toolfault.dialects.a2c_smcp._codes import READ, ErrorCode, Protocol, meaning_of
 from toolfault.dialects.a2c_smcp._payload import CODES, ErrorPayload, is_integer, is_protocol_error_payload
@@ -44,7 +44,7 @@ class AgentError:
             ``details.reason``, known or not.
 
         mcp_server:
-            The MCP server, in whichever spelling.
+            The MCP server, in whichever spelling; redacted and cut to size, as is the capability.
 
         capability:
             What the MCP server can't do.
@@ -82,9 +82,9 @@ def agent_view(payload: object) -> AgentError:
         code=int(code) if is_integer(code) and code in CODES else _NO_CODE,
         message=shown(obj.get("message"), MESSAGE_BYTES),
         details=details,
-        reason=_text(details, "reason"),
-        mcp_server=_text(obj, "mcp_server") or _text(obj, "mcp_server_name"),
-        capability=_text(obj, "capability"),
+        reason=reason if isinstance(reason := details.get("reason"), str) else None,
+        mcp_server=shown(obj.get("mcp_server"), ID_BYTES) or shown(obj.get("mcp_server_name"), ID_BYTES) or None,
+        capability=shown(obj.get("capability"), ID_BYTES) or None,
     )
 
 
@@ -113,8 +113,3 @@ def _for_user(code: int, message: str) -> str:
 
 def _object(value: object) -> Mapping[Any, Any]:
     return value if is_mapping(value) else {}
-
-
-def _text(obj: Mapping[Any, Any], name: str) -> str | None:
-    value = obj.get(name)
-    return value if isinstance(value, str) else None
