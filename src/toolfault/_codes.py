@@ -68,7 +68,7 @@ class McpErrorCategory(StrEnum):
     """A reader's word for a category that it does not know. No server half emits it."""
 
 
-#: What each code implies where nothing else is said: category, retryable (contracts 1.2).
+#: What each code implies where nothing else is said: category, retryable (E9).
 DEFAULTS: Final[dict[McpErrorCode, tuple[McpErrorCategory, bool]]] = {
     McpErrorCode.TOOL_NOT_FOUND: (McpErrorCategory.PERMANENT, False),
     McpErrorCode.TOOL_TIMEOUT: (McpErrorCategory.TRANSIENT, True),

@@ -1,5 +1,5 @@
 """
-The contract's own classifier of messages (contracts 1.4).
+The contract's own classifier of messages (C1 to C17).
 
 Rule 1: word for word, with its faults; nothing is added here.
 """

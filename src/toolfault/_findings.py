@@ -45,10 +45,10 @@ from toolfault.rules.pydantic import arguments_message, nearest, violations
 _INVALID: Final = Verdict(code=McpErrorCode.INVALID_ARGUMENTS)
 _PANICKED: Final = Verdict(code=McpErrorCode.TOOL_PANICKED, family="bug")
 
-#: Classes that say nothing by themselves: what was being handled decides (on-purpose, section 5).
+#: Classes that say nothing by themselves: what was being handled decides.
 _GENERAL: Final = HOST_ERRORS | {"builtins.ValueError", "builtins.Exception", "builtins.RuntimeError"}
 
-#: What a builtin class means when an author raised it (on-purpose, section 8). Others: their rule.
+#: What a builtin class means when an author raised it. Others: their rule.
 _ON_PURPOSE: Final[dict[str, Verdict]] = {
     **{
         f"builtins.{name}": _INVALID
@@ -285,7 +285,7 @@ class Finder(Case):
 
     def _own_class(self, exc: BaseException, depth: int) -> Finding:
         """
-        Judge an exception of a class that the author wrote: never a crash (on-purpose, section 8).
+        Judge an exception of a class that the author wrote: never a crash.
         """
         text = self.authored(exc)
         verdict, reason = self._own_verdict(exc, text, depth)

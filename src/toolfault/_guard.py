@@ -371,7 +371,7 @@ def being_cancelled() -> bool:
     """
     Tell whether the running task is really being cancelled, from outside or by a scope of its own.
 
-    A stray CancelledError, out of a task that somebody else cancelled, looks the same but for this (sdk-map 1.5).
+    A stray CancelledError, out of a task that somebody else cancelled, looks the same but for this.
     """
     try:
         if anyio.current_effective_deadline() == -math.inf:

@@ -55,7 +55,7 @@ _FULL: Final = _says(McpErrorCode.INTERNAL, "file")
 
 # ---- statuses
 
-#: What an upstream's status means (standards 5.1; 500 by design.md 5.3). Others of 4xx are the caller's.
+#: What an upstream's status means (specs/tables.md). Others of 4xx are the caller's.
 _BY_STATUS: Final[dict[int, Verdict]] = {
     **dict.fromkeys((401, 403), _DENIED),
     402: _UNPAID,

@@ -37,7 +37,7 @@ _log = logging.getLogger("toolfault")
 
 T = TypeVar("T")
 
-#: The least window after a reached limit, in seconds (standards 4.3): limits are counted in seconds.
+#: The least window after a reached limit, in seconds (R8): limits are counted in seconds.
 _QUOTA_INITIAL: Final = 1.0
 
 #: What a retry after a reached limit costs, of the one that others cost (botocore: 5 and 14 of 500).

@@ -16,7 +16,7 @@ from toolfault._codes import McpErrorCode
 from toolfault.rules.http import STATUS, row_for, verdict_for
 
 
-#: design 5.3 and standards 5.1: code, category, retryable.
+#: As specs/tables.md says: code, category, retryable.
 INTERNAL = ("internal", "permanent", False)
 OUTAGE = ("internal", "transient", True)
 ARGUMENTS = ("invalid_arguments", "validation", False)

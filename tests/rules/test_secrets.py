@@ -150,7 +150,7 @@ LEAKING = [
 @pytest.mark.parametrize("exc", LEAKING, ids=lambda exc: type(exc).__module__ + "." + type(exc).__name__)
 def test_texts_that_leak(verdict_on, exc):
     """
-    Those that standards 7.3 lists, and their kin.
+    Those whose text was seen to leak, and their kin.
     """
     message = verdict_on(exc).message
 

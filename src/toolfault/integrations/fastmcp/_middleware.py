@@ -1,8 +1,7 @@
 """
 The middleware.
 
-``on_call_tool`` still has the exception, with FastMCP's wrapper around it; ``on_list_tools`` is where schemas leave
-(sdk-map 4).
+``on_call_tool`` still has the exception, with FastMCP's wrapper around it; ``on_list_tools`` is where schemas leave.
 
 Rule 1: it stands inside ErrorHandlingMiddleware, which would turn each failure into a protocol error, and outside
 RetryMiddleware, which needs an exception to repeat.

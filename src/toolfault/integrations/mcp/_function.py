@@ -266,7 +266,7 @@ def name_of(fn: object) -> str:
 
 def _dress(wrapper: Callable[..., Any], fn: Callable[..., Any]) -> None:
     """
-    Give a wrapper the looks of what it wraps, with evaluated annotations (sdk-map 1.4).
+    Give a wrapper the looks of what it wraps, with evaluated annotations.
     """
     inner = _innermost(fn)
     functools.update_wrapper(wrapper, inner, assigned=("__module__", "__qualname__", "__doc__"), updated=())

@@ -144,7 +144,7 @@ def _could_not_be_wrapped(exc: BaseException) -> bool:
 
 def _phase_of(exc: BaseException) -> Phase:
     """
-    Return how far a call had come, by the SDK's frames; a hint with a fallback (sdk-map 1.3).
+    Return how far a call had come, by the SDK's frames; a hint with a fallback.
     """
     frames = _frames(exc)
     for frame in frames:
