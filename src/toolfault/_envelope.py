@@ -198,10 +198,11 @@ class McpExecuteError(BaseModel):
         """
         Return the object for the wire: members in the contract's order, None and an empty chain left out.
         """
+        # `_value_`, since until Python 3.12 `value` is two calls.
         wire: dict[str, Any] = {
-            "code": self.code.value,
+            "code": self.code._value_,
             "message": self.message,
-            "category": self.category.value,
+            "category": self.category._value_,
             "retryable": self.retryable,
         }
         if self.retry_after_seconds is not None:
@@ -215,7 +216,7 @@ class McpExecuteError(BaseModel):
     @classmethod
     def from_wire(cls, obj: object) -> McpExecuteError:
         """
-        Return the envelope that an object of the wire is, by the contract's strict decoder (contracts 1.3).
+        Return the envelope that an object of the wire is, by the contract's strict decoder (E17 to E25).
 
         An unknown code or category folds to ``unknown``; unknown members are ignored. Keep the object itself
         where it is to be forwarded.

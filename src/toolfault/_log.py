@@ -94,4 +94,4 @@ def _line(judgement: Judgement, redactor: Redactor) -> str:
     fault = judgement.fault
     # It names classes and places, and those may be made at run time.
     reason = redactor.scrub(judgement.reason, _MAX_REASON)
-    return one_line(f"{fault.code.value} [{fault.facts.get('id')}] {fault.envelope.message} ({reason})")
+    return one_line(f"{fault.code} [{fault.facts.get('id')}] {fault.envelope.message} ({reason})")

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from opcode import opmap, opname
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from toolfault._names import class_name
 from toolfault._text import safe_str
@@ -367,14 +367,16 @@ def _plain_function(tool: object) -> object:
 
 def _namespace_of(body: object) -> Mapping[str, Any] | None:
     space: object = getattr(body, "__globals__", None)
-    if isinstance(space, dict):
-        return cast("dict[str, Any]", space)
-    return _namespace_named(getattr(body, "__module__", None))
+    return space if _is_namespace(space) else _namespace_named(getattr(body, "__module__", None))
 
 
 def _namespace_named(module: object) -> Mapping[str, Any] | None:
     space: object = getattr(sys.modules.get(module), "__dict__", None) if isinstance(module, str) else None
-    return cast("dict[str, Any]", space) if isinstance(space, dict) else None
+    return space if _is_namespace(space) else None
+
+
+def _is_namespace(space: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(space, dict)
 
 
 def _module_name(space: Mapping[str, Any]) -> str:

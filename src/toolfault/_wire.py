@@ -104,7 +104,7 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
     if guidance is not Guidance.NONE:
         for key, value in fault.facts.items():
             if value is not None and key not in {"v", "error"}:
-                facts[str(key)] = json_safe(value)
+                facts[str(key)] = value if type(value) is str and value.isascii() else json_safe(value)
         if fault.outcome is not None:
             facts["outcome"] = fault.outcome
     if structured:

@@ -66,7 +66,7 @@ class Host:
         """
         try:
             fault = guard.judge(exc, call)
-            self._watch.notice(call.tool, fault.code.value, tool.codes, adapter=fault.facts.get("origin") == "adapter")
+            self._watch.notice(call.tool, fault.code, tool.codes, adapter=fault.facts.get("origin") == "adapter")
             return to_call_tool_result(guard.to_result(fault, structured=tool.structured))
         except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
             _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", call.tool[:128])

@@ -1,8 +1,8 @@
 """
 A whole `MCPServer` behind a guard.
 
-The public ``call_tool`` is the one place where the SDK still has the exception; ``list_tools`` is where schemas leave
-(sdk-map 1.1, 1.2). Both are replaced on the instance.
+The public ``call_tool`` is the one place where the SDK still has the exception; ``list_tools`` is where schemas leave.
+Both are replaced on the instance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from toolfault.integrations.mcp._results import raised_in, traceback_of
 from toolfault.integrations.mcp._returned import made_safe
 
 
-#: The SDK's steps of a call, by the function that does them; a hint with a fallback (sdk-map 1.3).
+#: The SDK's steps of a call, by the function that does them; a hint with a fallback.
 _PHASES: Final[dict[str, Phase]] = {
     "validate_arguments": "arguments",
     "resolve_arguments": "resolver",
@@ -150,7 +150,8 @@ class _Installed:
         return [self._host.listed(tool, declared_by(self._function(tool.name))) for tool in await self._list_tools()]
 
     def _placed(self, tool: Any, name: str) -> Placed:
-        codes = declared_in(getattr(tool, "meta", None)) or declared_by(getattr(tool, "fn", None))
+        meta: Any = getattr(tool, "meta", None)
+        codes = (declared_in(meta) if meta else ()) or declared_by(getattr(tool, "fn", None))
         return Placed(self._host.is_structured(name, getattr(tool, "output_schema", None)), codes)
 
     # Tools. The SDK has no public way to one; everything that looks inside stands here.
