@@ -826,3 +826,14 @@ def test_names_that_are_no_list_are_refused(idempotent):
 def test_rules_that_are_none_are_refused(retry):
     with pytest.raises(ValueError, match="retry must be a Retry"):
         Servers(retry)
+
+
+def test_copies_share_the_budgets_and_another_process_begins_with_full_ones():
+    servers = Servers(idempotent=["a"])
+    servers.rules("s").budget.take()
+
+    elsewhere = pickle.loads(pickle.dumps(servers))
+
+    assert copy.copy(servers) is copy.deepcopy(servers) is servers
+    assert elsewhere.word("a") is True
+    assert elsewhere.rules("s").budget.left == 10

@@ -5,7 +5,7 @@ The rules of retries for several servers, and the operator's word for their tool
 from __future__ import annotations
 
 from collections.abc import Collection, MutableMapping
-from typing import cast
+from typing import Self, cast
 from weakref import WeakKeyDictionary
 
 from toolfault._options import several
@@ -49,12 +49,29 @@ class Servers:
         """
         named = isinstance(server, str)
         known = cast("MutableMapping[object, Retry]", self._by_name if named else self._by_object)
-        if server not in known:
-            known[server] = self._retry.for_server()
-        return known[server]
+        # Two threads may ask at once, and must get one budget.
+        return known.get(server) or known.setdefault(server, self._retry.for_server())
 
     def word(self, *names: str) -> bool | None:
         """
         Return True if one of a tool's names is among those that may be repeated. None: nobody said so.
         """
         return None if self._idempotent.isdisjoint(names) else True
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Retry, frozenset[str]]]:
+        """
+        Begin with full budgets in another process.
+        """
+        return type(self), (self._retry, self._idempotent)
+
+    def __copy__(self) -> Self:
+        """
+        Stay the same: copies of an adapter call the same servers.
+        """
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """
+        Stay the same, as for a copy.
+        """
+        return self
