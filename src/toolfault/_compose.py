@@ -20,6 +20,7 @@ from toolfault._json import is_array, is_mapping
 from toolfault._names import class_name
 from toolfault._provenance import strings_in
 from toolfault._purpose import raised_by
+from toolfault._record import MAX_RECORD, RECORD_FACT, passed_on
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, one_line, safe_str, text_of
 from toolfault._verdict import Family, Origin, Outcome, Verdict
 from toolfault._wire import json_safe
@@ -29,7 +30,7 @@ from toolfault.errors import ToolFault
 _UPSTREAM: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database"})
 
 #: Names beside the envelope that only toolfault fills.
-_OURS: Final = frozenset({"v", "id", "origin", "outcome", "upstream_status", "violations", "error"})
+_OURS: Final = frozenset({"v", "id", "origin", "outcome", "upstream_status", "violations", "error", RECORD_FACT})
 
 #: How much of an author's own facts travels.
 _MAX_FACTS: Final = 32
@@ -90,7 +91,10 @@ class Composer:
         """
         own = {key: value for key, value in facts.items() if key not in _OURS}
         safe: dict[str, Any] = self._safe_value(own, _MAX_FACT_DEPTH)
-        return safe
+        # Where a failure came from in another vocabulary: whole, or of no use.
+        withheld = self._case.policy.disclosure is Disclosure.WITHHELD
+        record = passed_on(facts.get(RECORD_FACT), lambda text: self._shown(text, MAX_RECORD), body=not withheld)
+        return safe if record is None else {**safe, RECORD_FACT: record}
 
     def _safe_value(self, value: Any, depth: int) -> Any:
         if is_mapping(value) and depth:

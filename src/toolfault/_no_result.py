@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeGuard
@@ -167,6 +168,9 @@ def of_dialect(obj: Mapping[Any, Any]) -> ToolFault | None:
 
 
 def _shows_a2a(obj: Mapping[Any, Any]) -> bool:
+    if isinstance(obj.get("status"), int) and ("body" in obj or isinstance(obj.get("type"), str)):
+        # An HTTP answer as `a2a.encode` writes it, or the body of one in 0.3.
+        return True
     error = as_mapping(obj.get("error")) or obj
     return any(is_array(error.get(name)) or RECORD_KEY in as_mapping(error.get(name)) for name in ("data", "details"))
 
@@ -185,7 +189,8 @@ _A2C_MARKS: Final = frozenset({"a2c_timeout", "a2c_cancelled", "a2c_cancel_reaso
 def _shows_a2c(obj: Mapping[Any, Any]) -> bool:
     code: Any = obj.get("code")
     if type(code) is int and isinstance(obj.get("message"), str):
-        marked = any(name in obj for name in _A2C_MEMBERS) or RECORD_KEY in as_mapping(obj.get("details"))
+        details = as_mapping(obj.get("details"))
+        marked = any(name in obj for name in _A2C_MEMBERS) or RECORD_KEY in details or "computer_name" in details
         return 4000 < code < 4200 or (code > 0 and marked)
     meta = as_mapping(obj.get("meta")) or as_mapping(obj.get("_meta"))
     return any(name in meta for name in _A2C_MARKS) or meta.get("error_code") in (4006, 4007)
@@ -204,6 +209,15 @@ _DIALECTS: Final[
     (_shows_a2a, _read_a2a),
     (_shows_a2c, _read_a2c),
 )
+
+
+def of_payload(obj: object) -> ToolFault | None:
+    """
+    Return the failure that an `ErrorPayload` of A2C-SMCP is, as a value of our own class. None: it is none.
+    """
+    # There is one only where its room was loaded.
+    room = sys.modules.get("toolfault.dialects.a2c_smcp")
+    return room.decode(obj) if room is not None and isinstance(obj, room.ErrorPayload) else None
 
 
 # ---- exceptions

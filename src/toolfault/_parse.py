@@ -17,7 +17,7 @@ from toolfault._claims import Reader, claim_in, claim_of, layers, said_in
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
-from toolfault._no_result import is_exception, is_rpc_error, of_dialect, of_exception, of_rpc
+from toolfault._no_result import is_exception, is_rpc_error, of_dialect, of_exception, of_payload, of_rpc
 from toolfault._prose import looks_failed, peel
 from toolfault._received import facts_of, full_envelope, of_verdict, shown
 from toolfault._retold import retold
@@ -118,6 +118,8 @@ def _parsed(anything: object, reader: Reader, depth: int) -> ToolFault | None:
 
 def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | None:
     # What holds a result, or stands where one would.
+    if (payload := of_payload(anything)) is not None:
+        return payload
     if is_mapping(anything) and (foreign := of_dialect(anything)) is not None:
         return foreign
     if is_rpc_error(anything):
@@ -134,7 +136,8 @@ def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | Non
     if error is not None and is_mapping(error) and (claim := claim_of(error)):
         return claim.fault("jsonrpc_error", reader, received=error)
     if (inner := member(anything, "result")) is not None:
-        return _parsed(inner, reader, depth - 1)
+        # A response with a result is a success; what has the members of an error in it is the tool's data.
+        return None if is_rpc_error(inner) else _parsed(inner, reader, depth - 1)
     envelope = full_envelope(anything)
     return None if envelope is None else ToolFault.of(envelope, found_in="structured_content", received=anything)
 
