@@ -287,3 +287,8 @@ def test_another_extractor_takes_the_place_of_ours():
 def test_one_name_is_not_taken_for_many():
     with pytest.raises(ValueError, match=r"\('place_order',\)"):
         RetryingPeer([DONE], idempotent="place_order")
+
+
+def test_the_other_order_is_refused():
+    with pytest.raises(TypeError, match=r"class Shop\(RetryingMCPServer, MCPServerStdio\)"):
+        type("Shop", (MCPServerStdio, RetryingMCPServer), {})

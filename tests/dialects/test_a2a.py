@@ -493,16 +493,24 @@ def test_what_may_be_anything_is_not_recognised(other):
 
 @pytest.mark.parametrize(
     "options",
-    [{"binding": "soap"}, {"profile": "klieo"}, {"profile": "protocol-droid", "binding": "http"}],
+    [
+        {"binding": "soap"},
+        {"profile": "klieo"},
+        {"profile": "protocol-droid", "binding": "http"},
+        {"version": "0.3.0"},
+        {"version": "1.0"},
+        {"version": "v0.3"},
+    ],
 )
 def test_options_are_checked(options):
-    with pytest.raises(ValueError, match="must be"):
+    with pytest.raises(ValueError, match="must be one of|binding 'jsonrpc' alone"):
         a2a.encode(QUOTA, **options)
 
 
-def test_an_unknown_binding_is_refused_on_reading_too():
-    with pytest.raises(ValueError, match="binding must be one of"):
-        a2a.decode({}, binding="soap")
+@pytest.mark.parametrize("options", [{"binding": "soap"}, {"profile": "klieo"}])
+def test_they_are_checked_on_reading_too(options):
+    with pytest.raises(ValueError, match="must be one of"):
+        a2a.decode({}, **options)
 
 
 # ---- whatever a peer sends

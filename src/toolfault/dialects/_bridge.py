@@ -77,7 +77,7 @@ def outbound(
     record = original(fault, store)
     own = _vocabulary_of(record) == vocabulary
     return Outbound(
-        code=_image(record, vocabulary),
+        code=image(record, vocabulary),
         message=encodable(fault.envelope.message),
         record=_deposited(record, store, limit),
         body=record.body if own else None,
@@ -162,17 +162,17 @@ def fits(record: Record, vocabulary: Vocabulary, arrived: Iterable[Code]) -> boo
     """
     Tell whether a record's code maps to one of the codes that arrived, and what it restores to its own code.
     """
-    if _image(record, vocabulary) not in set(arrived):
+    if image(record, vocabulary) not in set(arrived):
         return False
     restored = _envelope_in(record)
-    return restored is None or restored.code == _image(record, "mcp")
+    return restored is None or restored.code == image(record, "mcp")
 
 
 def _vocabulary_of(record: Record) -> Vocabulary:
     return "protocol-droid" if record.system == "a2a" and record.profile == DROID else record.system
 
 
-def _image(record: Record, vocabulary: Vocabulary) -> Code:
+def image(record: Record, vocabulary: Vocabulary) -> Code:
     source = _vocabulary_of(record)
     return translated(record.code, source, vocabulary, reason_in(record.body, source))
 

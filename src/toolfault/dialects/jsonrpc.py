@@ -19,6 +19,23 @@ from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 
 
+__all__ = [
+    "ERRORS",
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "LATEST",
+    "METHOD_NOT_FOUND",
+    "PARSE_ERROR",
+    "Band",
+    "ProtocolError",
+    "band",
+    "bridged",
+    "encode",
+    "may_be_sent",
+    "meaning",
+]
+
 LATEST: Final = "2026-07-28"
 """
 The newest revision of the specification that the table knows.

@@ -29,7 +29,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import META_KEY, META_VERSION, Servers, model_text, says_more
+from toolfault.hosting import Servers, model_text, says_more, to_result
 
 
 __all__ = ["ToolFaultPlugin"]
@@ -175,8 +175,8 @@ def _told(result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt])
     if fault.found_in not in _KEPT:
         # Nobody should have to read it out of the new text.
         meta: Any = result.get("meta")
-        error = {"v": META_VERSION, "error": fault.envelope.to_wire()}
-        told["meta"] = {**(cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}), META_KEY: error}
+        kept = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
+        told["meta"] = {**kept, **to_result(fault, structured=False)["_meta"]}
     return told
 
 

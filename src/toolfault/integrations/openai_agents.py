@@ -26,7 +26,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import META_KEY, META_VERSION, Servers, model_text, says_more
+from toolfault.hosting import META_KEY, Servers, model_text, says_more, to_result
 
 
 if TYPE_CHECKING:
@@ -64,6 +64,17 @@ class RetryingMCPServer(MCPServer):
     Raises:
         ValueError: *idempotent* is one text instead of several.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """
+        Refuse the order in which this class would never be asked.
+        """
+        super().__init_subclass__(**options)
+        before = cls.__mro__[: cls.__mro__.index(RetryingMCPServer)]
+        if theirs := [base.__name__ for base in before if base.__module__.startswith("agents.")]:
+            raise TypeError(
+                f"RetryingMCPServer stands before {theirs[0]}: class {cls.__name__}(RetryingMCPServer, {theirs[0]})"
+            )
 
     def __init__(
         self, *args: Any, retry: Retry | None = None, idempotent: Collection[str] = (), **options: Any
@@ -116,8 +127,7 @@ def _told(result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt])
     changed: dict[str, Any] = {"content": [TextContent(type="text", text=text), *rest]}
     if fault.found_in not in _KEPT:
         # Nobody should have to read it out of the new text.
-        error = {"v": META_VERSION, "error": fault.envelope.to_wire()}
-        changed["meta"] = {**(result.meta or {}), META_KEY: error}
+        changed["meta"] = {**(result.meta or {}), **to_result(fault, structured=False)["_meta"]}
     return result.model_copy(update=changed)
 
 

@@ -12,17 +12,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import quote
 
 from toolfault._codes import McpErrorCode
 from toolfault._delays import delay_from
 from toolfault._json import is_array, is_mapping
+from toolfault._options import one_of
 from toolfault._received import shown
 from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault._text import CAUSE_BYTES, cut
 from toolfault._wire import as_mapping
-from toolfault.dialects._bridge import DROID, Outbound, fits, inbound, outbound
+from toolfault.dialects._bridge import DROID, Outbound, fits, image, inbound, outbound
 from toolfault.dialects._tables import A2A_INTERNAL, reason_in
 from toolfault.dialects.a2a._official import MAX_VIOLATIONS, A2AError, FieldViolation, is_a2a, is_problem, is_typed
 from toolfault.dialects.a2a._table import CURRENT, TOLD, Version, canonical, error_type
@@ -84,14 +85,14 @@ def encode(
         ``google.rpc.Status`` in protobuf's JSON mapping, which fits into a call's trailers.
 
     Raises:
-        ValueError: No such binding or profile, or the two don't go together.
+        ValueError: No such binding, profile or version, or protocol-droid with a binding that it does not have.
     """
-    if binding not in _WRITERS:
-        raise ValueError(f"binding must be one of {', '.join(_WRITERS)}, not {binding!r}")
-    if profile == "official":
+    one_of("binding", binding, _WRITERS)
+    one_of("version", version, get_args(Version))
+    if one_of("profile", profile, get_args(Profile)) == "official":
         return _official(fault, binding, version, outbound(fault, "a2a", store=store))
-    if profile != DROID or binding != "jsonrpc":
-        raise ValueError(f"profile must be 'official', or 'protocol-droid' over 'jsonrpc', not {profile!r}")
+    if binding != "jsonrpc":
+        raise ValueError(f"protocol-droid has the binding 'jsonrpc' alone, not {binding!r}")
     out = outbound(fault, DROID, store=store)
     came = A2AError.from_jsonrpc(out.body)
     if came is not None and came.code == out.code and _says(fault, original := _as_it_came(came), profile=DROID):
@@ -118,10 +119,10 @@ def decode(
         None: it is no error. Never raises on what a peer sent.
 
     Raises:
-        ValueError: No such binding.
+        ValueError: No such binding or profile.
     """
-    if binding not in _READERS:
-        raise ValueError(f"binding must be one of {', '.join(_READERS)}, not {binding!r}")
+    one_of("binding", binding, _READERS)
+    one_of("profile", profile, get_args(Profile))
     if profile == DROID and binding == "jsonrpc" and profile_of(obj) != "official":
         return _from_droid(obj, store)
     error, delay = _READERS[binding](obj)
@@ -323,10 +324,11 @@ def _among(error: A2AError, kept: Record | None) -> tuple[int | str, ...]:
     """
     Return the number of the original that -32603 stands for, where a binding or 0.3 has no word for that number.
     """
-    if error.code != A2A_INTERNAL or kept is None or kept.system != "a2a" or kept.profile == DROID:
+    if error.code != A2A_INTERNAL or kept is None:
         return ()
-    row = error_type(kept.code)
-    return (kept.code,) if row is None or row.v03 is None else ()
+    number = image(kept, "a2a")
+    row = error_type(number)
+    return (number,) if row is None or row.v03 is None else ()
 
 
 def _canonical(error: A2AError) -> dict[str, Any]:

@@ -16,6 +16,9 @@ from toolfault._text import encodable
 from toolfault._wire import as_mapping
 
 
+__all__ = ["A2aError", "Variant", "variant_of"]
+
+
 class Variant(StrEnum):
     """
     What protocol-droid calls its errors.

@@ -36,7 +36,7 @@ WS_CLOSE_REFUSED: Final = 4900
 
 class ErrorCode(IntEnum):
     """
-    The assigned codes; `ASSIGNMENTS` tells their meanings.
+    The assigned codes; `assignments` tells their meanings.
     """
 
     BAD_REQUEST = 400
