@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
+from toolfault import _schema
 from toolfault._schema import widen_schema
 
 
@@ -181,3 +182,29 @@ def test_a_reference_to_elsewhere_is_not_fetched():
     schema = {"type": "object", "properties": {"message": {"$ref": "http://127.0.0.1:9/schema.json"}}}
 
     assert widen_schema(schema) is None
+
+
+@given(
+    st.fixed_dictionaries(
+        {"type": st.just("object")},
+        optional={
+            "properties": st.dictionaries(st.sampled_from(["x", "code", "hint", "$ref"]), JSON, max_size=3) | JSON,
+            "required": st.lists(st.sampled_from(["x", "code", 7]), max_size=3) | JSON,
+            "additionalProperties": st.booleans() | JSON,
+            "$defs": JSON,
+            "title": JSON,
+            "not": JSON,
+        },
+    )
+)
+def test_what_is_plain_is_widened_as_if_it_had_been_tried(schema):
+    """
+    The quick yes for most schemas is the yes of the validator.
+    """
+    quick = widen_schema(schema)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_schema, "_is_plain", lambda _schema: False)
+        tried = widen_schema(schema)
+
+    assert quick == tried
