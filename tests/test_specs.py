@@ -30,7 +30,15 @@ DATA = sorted(SPECS.rglob("*.json"))
 SUITES = [path for path in DATA if path.parent.name == "vectors" and path.name != "suite.schema.json"]
 
 #: Which letter the rules of which page have.
-LETTERS = {"envelope.md": "E", "result.md": "W", "classify.md": "C", "retry.md": "R", "bridge.md": "B", "a2c-smcp.md": "A", "a2a.md": "G"}
+LETTERS = {
+    "envelope.md": "E",
+    "result.md": "W",
+    "classify.md": "C",
+    "retry.md": "R",
+    "bridge.md": "B",
+    "a2c-smcp.md": "A",
+    "a2a.md": "G",
+}
 
 #: The sections whose every rule has a case, and the suites in which it stands.
 COVERED = {
@@ -564,3 +572,23 @@ def test_the_schema_of_results_leaves_room_for_others():
     result = spoil(resultType="complete", _meta={"com.example/x": 1, META_KEY: {"v": 1, "weather": "fine"}})
 
     assert complaints("result.schema.json", result) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for path in SPECS.glob("vectors/*/*.json") if path.name != "suite.schema.json"),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_the_readme_tells_each_operation_of_the_other_vocabularies(path):
+    """
+    Its row has what the operation is, and every member of its inputs and expectations.
+    """
+    suite = json.loads(path.read_text(encoding="utf-8"))
+    members = [{name for case in suite["cases"] for name in case[side] if name != "op"} for side in ("input", "expect")]
+
+    (row,) = re.findall(
+        rf"^\| `{path.parent.name}/{suite['suite']}` \| (.*) \| (.*) \| (.*) \|$", text_of("README.md"), re.MULTILINE
+    )
+
+    assert suite["about"].lower() in row[0].lower()
+    assert [set(re.findall(r"`([^`]+)`", cell)) for cell in row[1:]] == members
