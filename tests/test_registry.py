@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from toolfault import InvalidRule, McpErrorCode, McpExecuteError, Registry, Rules, ToolFault
+from toolfault import Guard, InvalidRule, McpErrorCode, McpExecuteError, Registry, Rules, ToolFault
 from toolfault._verdict import Verdict
 
 
@@ -174,3 +174,9 @@ def test_an_import_path_is_followed_once_its_module_is_loaded(monkeypatch):
     monkeypatch.setitem(sys.modules, "acme_shop", acme)
 
     assert registry.verdict_on(Base())[1].code == "quota_exceeded"
+
+
+@pytest.mark.parametrize("expect", [5, [ValueError], "internal", ValueError])
+def test_rules_that_are_no_mapping_are_refused(expect):
+    with pytest.raises(InvalidRule, match="expect maps classes"):
+        Guard(expect=expect)

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from toolfault._codes import McpErrorCode, code_named
 from toolfault._envelope import McpExecuteError
+from toolfault._json import is_mapping
 from toolfault._names import qualified_name
 from toolfault._options import is_plain_function, takes_one
 from toolfault._verdict import Rule, Verdict
@@ -190,6 +191,8 @@ def rules_of(expect: Expect) -> dict[str, Rule]:
     Raises:
         InvalidRule: As `Registry.with_rules`.
     """
+    if not is_mapping(expect):
+        raise InvalidRule(f"expect maps classes to what they mean, such as {{ValueError: 'internal'}}, not {expect!r}")
     rules: dict[str, Rule] = {}
     for key, meaning in expect.items():
         name = _name_of(key)
