@@ -3,7 +3,6 @@ The errors of A2A: each binding and version, both profiles, and what peers may s
 """
 
 import json
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -555,13 +554,3 @@ def test_no_payload_raises_out_of_a_reader(payload, binding, profile):
         assert len(fault.envelope.message.encode()) <= 2048
         for again in BINDINGS:
             json.dumps(a2a.encode(fault, binding=again), allow_nan=True)
-
-
-def test_the_page_has_the_table():
-    def cell(status):
-        return "none" if status is None else f"{status.http} `{status.grpc}`"
-
-    page = (Path(__file__).parents[2] / "specs" / "a2a.md").read_text()
-
-    for row in a2a.ERRORS.values():
-        assert f"| `{row.name}` | {row.code} | {cell(row.v03)} | {cell(row.v100)} | {cell(row.v101)} |" in page
