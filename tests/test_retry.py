@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import copy
 import gc
+import json
 import pickle
 import threading
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, Tool, ToolAnnotations
 
-from toolfault._attempts import Attempt, model_text, says_more
+from toolfault._attempts import Attempt, meta_beside, model_text, says_more
 from toolfault._budget import Budget
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._parse import parse
@@ -554,6 +555,28 @@ def test_what_else_a_result_says(text, more):
     fault = parse(BUSY)
 
     assert says_more(text, fault, model_text(fault)) is more
+
+
+@pytest.mark.parametrize(
+    ("result", "kept"),
+    [
+        pytest.param(BUSY, False, id="structured"),
+        pytest.param(to_result(ToolFault("internal", "no"), structured=False), False, id="meta"),
+        pytest.param({"isError": True, "content": [{"type": "text", "text": "no"}]}, True, id="prose"),
+        pytest.param(
+            {"isError": True, "content": [{"type": "text", "text": json.dumps(BUSY["structuredContent"])}]},
+            True,
+            id="in a text",
+        ),
+    ],
+)
+def test_what_stood_in_a_text_is_kept_beside_the_new_one(result, kept):
+    fault = parse(result)
+    beside = meta_beside(fault)
+
+    assert bool(beside) is kept
+    if kept:
+        assert parse({"isError": True, "content": [], "_meta": beside}).envelope == fault.envelope
 
 
 def test_prose_has_nothing_more_to_say():

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from vector_match import matches
 
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._wire import Guidance, to_result
@@ -40,23 +41,6 @@ def decoded(envelope: McpExecuteError) -> dict[str, Any]:
     Return an envelope with all seven members, as the vectors write a decoded one.
     """
     return json.loads(envelope.model_dump_json())
-
-
-def matches(expected: Any, actual: Any) -> bool:
-    """
-    Whether a value is the expected one, matchers included; numbers and booleans do not pass for each other.
-    """
-    if isinstance(expected, dict) and "$match" in expected:
-        return {"non-empty-string": lambda: isinstance(actual, str) and actual != ""}[expected["$match"]]()
-    if isinstance(expected, dict):
-        return (
-            isinstance(actual, dict)
-            and expected.keys() == actual.keys()
-            and all(matches(value, actual[key]) for key, value in expected.items())
-        )
-    if isinstance(expected, list):
-        return isinstance(actual, list) and len(expected) == len(actual) and all(map(matches, expected, actual))
-    return type(expected) is type(actual) and expected == actual
 
 
 def new(given: dict[str, Any], expect: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar, c
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._text import encodable
-from toolfault._wire import advice_for
+from toolfault._wire import advice_for, to_result
 from toolfault.errors import ToolFault
 
 
@@ -162,6 +162,16 @@ _FINAL: Final = {McpErrorCategory.VALIDATION: "The same call will fail again; ch
 
 #: What prose is read as when it says nothing of the cause, so nothing of retries either.
 _OPEN: Final = frozenset({McpErrorCode.INTERNAL, McpErrorCode.UNKNOWN})
+
+
+def meta_beside(fault: ToolFault) -> dict[str, Any]:
+    """
+    Return the members for the ``_meta`` of a result whose text `model_text` replaces.
+
+    Nobody should have to read the failure out of the new text. Empty: it stands where no text is.
+    """
+    kept = fault.found_in in {"structured_content", "meta"}
+    return {} if kept else to_result(fault, structured=False)["_meta"]
 
 
 def says_more(text: str, fault: ToolFault, told: str) -> bool:

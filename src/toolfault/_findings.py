@@ -43,7 +43,6 @@ from toolfault.rules.pydantic import arguments_message, nearest, violations
 
 
 _INVALID: Final = Verdict(code=McpErrorCode.INVALID_ARGUMENTS)
-_PANICKED: Final = Verdict(code=McpErrorCode.TOOL_PANICKED, family="bug")
 
 #: Classes that say nothing by themselves: what was being handled decides.
 _GENERAL: Final = HOST_ERRORS | {"builtins.ValueError", "builtins.Exception", "builtins.RuntimeError"}

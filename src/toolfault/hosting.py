@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Final
 
-from toolfault._attempts import model_text, says_more
+from toolfault._attempts import meta_beside, model_text, says_more
 from toolfault._case import Call, Phase
 from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
@@ -42,6 +42,7 @@ __all__ = [
     "encodable",
     "json_safe",
     "last_resort",
+    "meta_beside",
     "model_text",
     "quick",
     "says_more",

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from vector_match import matches
 
 from toolfault.dialects.a2c_smcp import (
     ErrorCode,
@@ -37,24 +38,6 @@ SUITES = [json.loads(path.read_text(encoding="utf-8")) for path in PATHS]
 
 #: Where an expectation rests on less than a package that ran or a text that was read, the name of the test says so.
 WEAK = {"changelog": " (known from a change log only)", "docs": " (known from API documentation only)"}
-
-
-def matches(expected: Any, actual: Any) -> bool:
-    """
-    Whether a value is the expected one; numbers and booleans do not pass for each other.
-    """
-    if isinstance(expected, dict) and "$match" in expected:
-        assert expected["$match"] == "starts-with"
-        return isinstance(actual, str) and actual.startswith(expected["value"])
-    if isinstance(expected, dict):
-        return (
-            isinstance(actual, dict)
-            and expected.keys() == actual.keys()
-            and all(matches(value, actual[key]) for key, value in expected.items())
-        )
-    if isinstance(expected, list):
-        return isinstance(actual, list) and len(expected) == len(actual) and all(map(matches, expected, actual))
-    return type(expected) is type(actual) and expected == actual
 
 
 def given_json(given: dict[str, Any]) -> Any:

@@ -182,9 +182,6 @@ _OVERRIDES: Final[Mapping[tuple[Vocabulary, Code], tuple[McpErrorCategory, bool]
     ("a2a", -32006): (McpErrorCategory.PERMANENT, False),
 }
 
-#: Codes that an acknowledgement of A2C-SMCP never holds, since its readers would take it for a success.
-TOOL_RESULT_ONLY: Final = frozenset({4001, 4002, 4003, 4004, 4005})
-
 
 def translated(code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None) -> Code:
     """

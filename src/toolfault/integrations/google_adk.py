@@ -29,13 +29,11 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import Servers, model_text, says_more, to_result
+from toolfault.hosting import Servers, meta_beside, model_text, says_more
 
 
 __all__ = ["ToolFaultPlugin"]
 
-#: Where an envelope stands that survives another text.
-_KEPT: Final = frozenset({"structured_content", "meta"})
 
 #: What newer versions put before the text of an exception, which they hand on as an answer.
 _EXCEPTIONS: Final = ("MCP tool execution failed: ", "Unexpected error during MCP tool execution: ")
@@ -172,11 +170,10 @@ def _told(result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt])
     blocks = cast("Sequence[Any]", content) if isinstance(content, list) else ()
     rest = [block for block in blocks if not _is_told(block, fault, text)]
     told: dict[str, Any] = {**result, "content": [{"type": "text", "text": text}, *rest]}
-    if fault.found_in not in _KEPT:
-        # Nobody should have to read it out of the new text.
+    if beside := meta_beside(fault):
         meta: Any = result.get("meta")
         kept = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
-        told["meta"] = {**kept, **to_result(fault, structured=False)["_meta"]}
+        told["meta"] = {**kept, **beside}
     return told
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 
 try:
@@ -26,7 +26,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import META_KEY, Servers, model_text, says_more, to_result
+from toolfault.hosting import META_KEY, Servers, meta_beside, model_text, says_more
 
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["RetryingMCPServer", "custom_data"]
 
 _log = logging.getLogger("toolfault")
-
-#: Where an envelope stands that survives another text.
-_KEPT: Final = frozenset({"structured_content", "meta"})
 
 
 class RetryingMCPServer(MCPServer):
@@ -125,9 +122,8 @@ def _told(result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt])
         block for block in result.content if not isinstance(block, TextContent) or says_more(block.text, fault, text)
     ]
     changed: dict[str, Any] = {"content": [TextContent(type="text", text=text), *rest]}
-    if fault.found_in not in _KEPT:
-        # Nobody should have to read it out of the new text.
-        changed["meta"] = {**(result.meta or {}), **to_result(fault, structured=False)["_meta"]}
+    if beside := meta_beside(fault):
+        changed["meta"] = {**(result.meta or {}), **beside}
     return result.model_copy(update=changed)
 
 
