@@ -1,5 +1,6 @@
 """
-The demo: calls every tool of Leaf & Ledger once so that it works and once for each way to fail, and shows what arrives.
+The demo: calls every tool of Leaf & Ledger once so that it works and once for each way to fail, and
+shows what arrives.
 
 Exit status 0 means that each of the ten codes was really seen.
 """
@@ -53,7 +54,12 @@ class Step:
     fails: Code | None = None
 
 
-ORDER: Final[dict[str, Any]] = {"reference": "LL-2027-0001", "customer": 7, "sku": "SEN-100", "quantity": 2}
+ORDER: Final[dict[str, Any]] = {
+    "reference": "LL-2027-0001",
+    "customer": 7,
+    "sku": "SEN-100",
+    "quantity": 2,
+}
 NEXT_ORDER: Final[dict[str, Any]] = {**ORDER, "reference": "LL-2027-0002"}
 DAY: Final[dict[str, Any]] = {"currency": "JPY", "day": "2026-03-02"}
 
@@ -77,29 +83,93 @@ CLOSED: Final = Step("close the stocktaking", "close_stocktaking")
 FAILS: Final = (
     Step("order while stocktaking locks the books", "place_order", NEXT_ORDER, Code.INTERNAL),
     CLOSED,
-    Step("want more teas than the schema allows", "search_catalogue", {"limit": 500}, Code.INVALID_ARGUMENTS),
-    Step("price a tea that does not exist", "price_per_cup", {"sku": "SEN-99"}, Code.INVALID_ARGUMENTS),
+    Step(
+        "want more teas than the schema allows",
+        "search_catalogue",
+        {"limit": 500},
+        Code.INVALID_ARGUMENTS,
+    ),
+    Step(
+        "price a tea that does not exist",
+        "price_per_cup",
+        {"sku": "SEN-99"},
+        Code.INVALID_ARGUMENTS,
+    ),
     Step("use an order reference twice", "place_order", ORDER, Code.INVALID_ARGUMENTS),
-    Step("order more than is in stock", "place_order", {**NEXT_ORDER, "quantity": 9000}, Code.INVALID_ARGUMENTS),
-    Step("order for an unknown customer", "place_order", {**NEXT_ORDER, "customer": 900}, Code.INVALID_ARGUMENTS),
-    Step("read a file that was never written", "read_price_list", {"name": "2031.csv"}, Code.INVALID_ARGUMENTS),
-    Step("read outside the folder", "read_price_list", {"name": "../ledger.sqlite3"}, Code.PERMISSION_DENIED),
-    Step("send to where the contract ends", "shipping_quote", {"country": "AQ", "kilos": 2}, Code.PERMISSION_DENIED),
+    Step(
+        "order more than is in stock",
+        "place_order",
+        {**NEXT_ORDER, "quantity": 9000},
+        Code.INVALID_ARGUMENTS,
+    ),
+    Step(
+        "order for an unknown customer",
+        "place_order",
+        {**NEXT_ORDER, "customer": 900},
+        Code.INVALID_ARGUMENTS,
+    ),
+    Step(
+        "read a file that was never written",
+        "read_price_list",
+        {"name": "2031.csv"},
+        Code.INVALID_ARGUMENTS,
+    ),
+    Step(
+        "read outside the folder",
+        "read_price_list",
+        {"name": "../ledger.sqlite3"},
+        Code.PERMISSION_DENIED,
+    ),
+    Step(
+        "send to where the contract ends",
+        "shipping_quote",
+        {"country": "AQ", "kilos": 2},
+        Code.PERMISSION_DENIED,
+    ),
     Step("use more than the free plan has", "exchange_rate", DAY, Code.QUOTA_EXCEEDED),
-    Step("ask a carrier closed for winter", "shipping_quote", {"country": "NO", "kilos": 2}, Code.INTERNAL),
-    Step("ask a desk where nobody listens", "customs_duty", {"country": "US", "euros": 80}, Code.INTERNAL),
-    Step("ask for a route that takes too long", "shipping_quote", {"country": "PN", "kilos": 2}, Code.TOOL_TIMEOUT),
-    Step("need a tunnel that the proxy forbids", "auction_prices", {"house": "mombasa"}, Code.NETWORK_BLOCKED),
+    Step(
+        "ask a carrier closed for winter",
+        "shipping_quote",
+        {"country": "NO", "kilos": 2},
+        Code.INTERNAL,
+    ),
+    Step(
+        "ask a desk where nobody listens",
+        "customs_duty",
+        {"country": "US", "euros": 80},
+        Code.INTERNAL,
+    ),
+    Step(
+        "ask for a route that takes too long",
+        "shipping_quote",
+        {"country": "PN", "kilos": 2},
+        Code.TOOL_TIMEOUT,
+    ),
+    Step(
+        "need a tunnel that the proxy forbids",
+        "auction_prices",
+        {"house": "mombasa"},
+        Code.NETWORK_BLOCKED,
+    ),
     Step("divide by the cups in a sachet", "price_per_cup", {"sku": "SEN-2"}, Code.TOOL_PANICKED),
-    Step("ask an MCP server that dies of it", "recommend", {"taste": "smoky"}, Code.MCP_SERVER_UNREACHABLE),
+    Step(
+        "ask an MCP server that dies of it",
+        "recommend",
+        {"taste": "smoky"},
+        Code.MCP_SERVER_UNREACHABLE,
+    ),
     Step("misspell the name of a tool", "serch_catalogue", {"text": "sencha"}, Code.TOOL_NOT_FOUND),
 )
 
 STILL_WORKS: Final = Step("look that order up again", "order_status", {"reference": "LL-2027-0001"})
-REPEATED: Final = Step("find a parcel in a depot that just woke up", "track_parcel", {"number": "HAM-1042"})
+REPEATED: Final = Step(
+    "find a parcel in a depot that just woke up", "track_parcel", {"number": "HAM-1042"}
+)
 OPENED: Final = WORKS[-1]
 UNSAFE: Final = Step("order during another stocktaking", "place_order", NEXT_ORDER, Code.INTERNAL)
-FUTURE: Final = Step("ask a server from the future", "harvest_forecast", {"garden": "Mokalbari"}, Code.UNKNOWN)
+FUTURE: Final = Step(
+    "ask a server from the future", "harvest_forecast", {"garden": "Mokalbari"}, Code.UNKNOWN
+)
 
 
 def next_step(fault: ToolFault) -> str:
@@ -135,7 +205,11 @@ def when(fault: ToolFault) -> str:
     envelope = fault.envelope
     if not envelope.retryable:
         return "not retryable"
-    return "retryable" if envelope.retry_after_seconds is None else f"retryable after {envelope.retry_after_seconds} s"
+    return (
+        "retryable"
+        if envelope.retry_after_seconds is None
+        else f"retryable after {envelope.retry_after_seconds} s"
+    )
 
 
 def texts(result: CallToolResult) -> list[str]:
@@ -212,7 +286,9 @@ class Demo:
         table.add_column("what the model reads", ratio=8, overflow="fold")
         return table
 
-    def row(self, step: Step, result: CallToolResult, fault: ToolFault) -> tuple[Group, Group, Group]:
+    def row(
+        self, step: Step, result: CallToolResult, fault: ToolFault
+    ) -> tuple[Group, Group, Group]:
         """
         Return the cells for one failure.
         """
@@ -221,7 +297,11 @@ class Demo:
             Text(fault.code, "bold red"),
             Text(fault.envelope.category),
             Text(when(fault)),
-            *(Text(f"{name}: {shown(value)}", "dim") for name, value in sorted(fault.facts.items()) if name != "v"),
+            *(
+                Text(f"{name}: {shown(value)}", "dim")
+                for name, value in sorted(fault.facts.items())
+                if name != "v"
+            ),
             Text(f"→ {next_step(fault)}", "cyan"),
         )
         model: list[Text] = []
@@ -237,7 +317,9 @@ class Demo:
         self.say("Starting the server as a process, and connecting over stdio ...")
         async with connected("server.py", log) as client:
             tools = (await client.list_tools()).tools
-            self.say(f"Connected: {len(tools)} tools, MCP {client.protocol_version}. First, every tool works:")
+            self.say(
+                f"Connected: {len(tools)} tools, MCP {client.protocol_version}. First, every tool works:"
+            )
             for step in WORKS:
                 await self.call(client, step)
             self.say()
@@ -268,7 +350,9 @@ class Demo:
         retry = Retry(
             attempts=4,
             wait_initial=0.4,
-            on_attempt=(lambda attempt: self.attempted(attempt.number, attempt.fault, attempt.wait),),
+            on_attempt=(
+                lambda attempt: self.attempted(attempt.number, attempt.fault, attempt.wait),
+            ),
         )
         patient = retrying(client, retry)
         await self.call(patient, REPEATED)
@@ -282,7 +366,9 @@ class Demo:
         Say what came of one attempt, and how long the client waits for the next.
         """
         what = "works" if fault is None else f"{fault.code}, {when(fault)}"
-        self.say(f"  attempt {number}: {what}" + ("" if wait is None else f"; waiting {wait:.2f} s"))
+        self.say(
+            f"  attempt {number}: {what}" + ("" if wait is None else f"; waiting {wait:.2f} s")
+        )
 
     async def read_the_future(self, client: Client) -> None:
         """
@@ -305,7 +391,10 @@ class Demo:
         for surprise in self.surprises:
             self.say(f"Not as told: {surprise}", "bold red")
         if missing:
-            self.say(f"{10 - len(missing)} of the ten codes were seen. Missing: {', '.join(missing)}", "bold red")
+            self.say(
+                f"{10 - len(missing)} of the ten codes were seen. Missing: {', '.join(missing)}",
+                "bold red",
+            )
             return 1
         self.say(f"All ten codes were seen: {', '.join(Code)}.", "bold green")
         return 1 if self.surprises else 0
@@ -317,7 +406,9 @@ async def connected(program: str, log: TextIO) -> AsyncGenerator[Client]:
     Start a program of this folder and connect to it; its stderr goes to the log.
     """
     command = StdioServerParameters(command=sys.executable, args=[str(HERE / program)])
-    async with Client(stdio_client(command, errlog=log), read_timeout_seconds=PATIENCE_SECONDS) as client:
+    async with Client(
+        stdio_client(command, errlog=log), read_timeout_seconds=PATIENCE_SECONDS
+    ) as client:
         yield client
 
 
@@ -341,7 +432,9 @@ def main() -> int:
     finally:
         if asked.log:
             console.rule("the server's log")
-            console.print(Text(Path(log_file).read_text(encoding="utf-8", errors="replace")), soft_wrap=True)
+            console.print(
+                Text(Path(log_file).read_text(encoding="utf-8", errors="replace")), soft_wrap=True
+            )
         console.print(f"The server's log: {escape(log_file)}", soft_wrap=True, style="dim")
     return demo.verdict()
 

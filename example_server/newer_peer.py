@@ -1,7 +1,8 @@
 """
 A server from some years ahead: it answers with a code that today's toolfault has never heard of.
 
-It is a plain low-level `Server` without toolfault, in the place of whoever extends the vocabulary next.
+It is a plain low-level `Server` without toolfault, in the place of whoever extends the vocabulary
+next.
 """
 
 from __future__ import annotations
@@ -11,13 +12,22 @@ from typing import Any
 import anyio
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
-from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
 
 
 MESSAGE = "The grower has not yet agreed to share this harvest's figures."
 
 
-async def list_tools(_: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListToolsResult:
+async def list_tools(
+    _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+) -> ListToolsResult:
     """
     Offer one tool.
     """
@@ -26,7 +36,11 @@ async def list_tools(_: ServerRequestContext[Any], __: PaginatedRequestParams | 
             Tool(
                 name="harvest_forecast",
                 description="What a garden expects to pick.",
-                input_schema={"type": "object", "properties": {"garden": {"type": "string"}}, "required": ["garden"]},
+                input_schema={
+                    "type": "object",
+                    "properties": {"garden": {"type": "string"}},
+                    "required": ["garden"],
+                },
             )
         ]
     )

@@ -1,7 +1,9 @@
 """
-The upstream MCP server of Leaf & Ledger: an old program that finds teas for a taste. It does not use toolfault.
+The upstream MCP server of Leaf & Ledger: an old program that finds teas for a taste. It does not
+use toolfault.
 
-It runs under a watchdog from the standard library: a call that takes too long ends the process, then and there.
+It runs under a watchdog from the standard library: a call that takes too long ends the process,
+then and there.
 """
 
 from __future__ import annotations

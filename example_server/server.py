@@ -1,8 +1,9 @@
 """
 Leaf & Ledger: the MCP server of a small tea trader, over stdio.
 
-One line puts toolfault around it: `install`. The tools below are ordinary functions. They raise what their libraries
-raise, and none of them makes an error answer of its own. Each docstring says which failures the tool can show.
+One line puts toolfault around it: `install`. The tools below are ordinary functions. They raise
+what their libraries raise, and none of them makes an error answer of its own. Each docstring says
+which failures the tool can show.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 
-#: What the office wants to see in every URL; as with many such services, it then stands in every error text, too.
+#: What the office wants to see in every URL; as with many such services, it then stands in every
+#: error text, too.
 KEY: Final = os.environ.get("LEAF_AND_LEDGER_KEY") or secrets.token_hex(16)
 
 #: Seconds until an upstream must have answered.
@@ -48,7 +50,8 @@ RECOMMENDER_SECONDS: Final = 10.0
 
 RECOMMENDER: Final = Path(__file__).with_name("recommender.py")
 
-# Before `MCPServer` does it: plain lines are the better log file. httpx would log each URL, and with it the key.
+# Before `MCPServer` does it: plain lines are the better log file. httpx would log each URL, and
+# with it the key.
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
@@ -56,7 +59,8 @@ logging.getLogger("httpx").setLevel(logging.WARNING)
 @dataclass(frozen=True)
 class Firm:
     """
-    What the tools work with: the books, a folder for files, the office, the customs desk, and the way out.
+    What the tools work with: the books, a folder for files, the office, the customs desk, and the
+    way out.
     """
 
     shop: Shop
@@ -77,9 +81,14 @@ async def open_firm(_: MCPServer[Firm]) -> AsyncGenerator[Firm]:
         await anyio.to_thread.run_sync(write_price_lists, shop, folder)
         async with (
             httpx.AsyncClient(
-                base_url=world.office_url, params={"key": KEY}, timeout=PATIENCE_SECONDS, trust_env=False
+                base_url=world.office_url,
+                params={"key": KEY},
+                timeout=PATIENCE_SECONDS,
+                trust_env=False,
             ) as office,
-            httpx.AsyncClient(base_url=world.customs_url, timeout=PATIENCE_SECONDS, trust_env=False) as customs,
+            httpx.AsyncClient(
+                base_url=world.customs_url, timeout=PATIENCE_SECONDS, trust_env=False
+            ) as customs,
             httpx.AsyncClient(proxy=world.proxy_url, timeout=2, trust_env=False) as outside,
         ):
             try:
@@ -98,7 +107,9 @@ def write_price_lists(shop: Shop, folder: Path) -> None:
         with (folder / "price_lists" / f"{season}.csv").open("w", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["sku", "name", "cents"])
-            rows.writerows([tea.sku, tea.name, tea.price_cents * percent // 100] for tea in shop.search())
+            rows.writerows(
+                [tea.sku, tea.name, tea.price_cents * percent // 100] for tea in shop.search()
+            )
 
 
 server = install(
@@ -125,12 +136,16 @@ def firm_of(ctx: Ctx) -> Firm:
     return ctx.request_context.lifespan_context
 
 
-# The books --------------------------------------------------------------------------------------------------------
+# The books
+# --------------------------------------------------------------------------------------------------
 
 
 @server.tool(annotations=READS)
 def search_catalogue(
-    ctx: Ctx, text: str = "", kind: Kind | None = None, limit: Annotated[int, Field(ge=1, le=50)] = 5
+    ctx: Ctx,
+    text: str = "",
+    kind: Kind | None = None,
+    limit: Annotated[int, Field(ge=1, le=50)] = 5,
 ) -> list[Tea]:
     """
     Search the teas by name or origin, cheapest first.
@@ -194,10 +209,14 @@ def close_stocktaking(ctx: Ctx) -> str:
     """
     Close the stocktaking.
     """
-    return "The stocktaking is closed." if firm_of(ctx).shop.close_stocktaking() else "No stocktaking was open."
+    return (
+        "The stocktaking is closed."
+        if firm_of(ctx).shop.close_stocktaking()
+        else "No stocktaking was open."
+    )
 
 
-# Files ------------------------------------------------------------------------------------------------------------
+# Files --------------------------------------------------------------------------------------------
 
 
 @server.tool(annotations=READS)
@@ -226,7 +245,9 @@ class Report(BaseModel):
 
 @server.tool(annotations=WRITES)
 def export_report(
-    subject: Subject, name: Annotated[str, Field(pattern=r"^[\w-]+\.csv$", description="As stock.csv")], ctx: Ctx
+    subject: Subject,
+    name: Annotated[str, Field(pattern=r"^[\w-]+\.csv$", description="As stock.csv")],
+    ctx: Ctx,
 ) -> Report:
     """
     Write a report as a new CSV file.
@@ -239,7 +260,7 @@ def export_report(
     return Report(file=name, rows=len(rows))
 
 
-# Upstreams --------------------------------------------------------------------------------------------------------
+# Upstreams ----------------------------------------------------------------------------------------
 
 
 async def ask(client: httpx.AsyncClient, url: str, **asked: object) -> dict[str, Any]:
@@ -273,7 +294,9 @@ class Quote(BaseModel):
 
 
 @server.tool(annotations=READS)
-async def shipping_quote(country: Country, kilos: Annotated[float, Field(gt=0, le=500)], ctx: Ctx) -> Quote:
+async def shipping_quote(
+    country: Country, kilos: Annotated[float, Field(gt=0, le=500)], ctx: Ctx
+) -> Quote:
     """
     Ask the carrier what it costs to send a parcel.
 
@@ -326,7 +349,9 @@ async def auction_prices(house: Literal["colombo", "mombasa"], ctx: Ctx) -> dict
 
 
 @server.tool(annotations=READS)
-async def recommend(taste: Literal["fresh", "malty", "floral", "earthy", "smoky"], ctx: Ctx) -> list[Tea]:
+async def recommend(
+    taste: Literal["fresh", "malty", "floral", "earthy", "smoky"], ctx: Ctx
+) -> list[Tea]:
     """
     Recommend three teas for a taste; an upstream MCP server knows which kinds suit it.
 
@@ -335,7 +360,9 @@ async def recommend(taste: Literal["fresh", "malty", "floral", "earthy", "smoky"
     teas = await anyio.to_thread.run_sync(firm_of(ctx).shop.search)
     program = StdioServerParameters(command=sys.executable, args=[str(RECOMMENDER)])
     async with Client(program, read_timeout_seconds=RECOMMENDER_SECONDS) as upstream:
-        answer = await upstream.call_tool("match", {"taste": taste, "kinds": sorted({tea.kind for tea in teas})})
+        answer = await upstream.call_tool(
+            "match", {"taste": taste, "kinds": sorted({tea.kind for tea in teas})}
+        )
     percent = cast("dict[str, int]", raise_for_error(answer).structured_content)
     return sorted(teas, key=lambda tea: (-percent[tea.kind], tea.grams != 100, tea.price_cents))[:3]
 

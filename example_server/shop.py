@@ -1,8 +1,8 @@
 """
 The books of Leaf & Ledger: teas, customers and orders in one SQLite file.
 
-The database is made anew in the folder that it is given, always with the same rows. What may not happen is written
-into its schema, so a wrong order is refused by SQLite itself.
+The database is made anew in the folder that it is given, always with the same rows. What may not
+happen is written into its schema, so a wrong order is refused by SQLite itself.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ TEAS: Final[tuple[tuple[str, str, Kind, str, int], ...]] = (
 )
 GRAMS: Final = (2, 50, 100, 250)  # two grams: the tasting sachet that goes into every parcel
 
-FIRST: Final = "Ada Bram Chiara Dmitri Elin Farah Goran Hana Ivo Jun Katya Lars Mei Noor Otto".split()
+FIRST: Final = (
+    "Ada Bram Chiara Dmitri Elin Farah Goran Hana Ivo Jun Katya Lars Mei Noor Otto".split()
+)
 LAST: Final = ("Aalto", "Brandt", "Castelli", "de Wit", "Eriksen", "Fontaine", "Greco", "Haddad")
 COUNTRIES: Final = ("NL", "DE", "FR", "IT", "NO", "GB", "US", "JP")
 STATUSES: Final = ("packed", "shipped", "delivered", "delivered")
@@ -179,7 +181,9 @@ class Shop:
             if row is None:
                 known = [known for (known,) in db.execute("SELECT sku FROM teas")]
                 near = difflib.get_close_matches(sku, known, n=3, cutoff=0.4)
-                advice = f"did you mean {', '.join(near)}?" if near else "search the catalogue first"
+                advice = (
+                    f"did you mean {', '.join(near)}?" if near else "search the catalogue first"
+                )
                 raise ValueError(f"unknown tea {sku!r}; {advice}")
         return Tea(**dict(row))
 
@@ -198,8 +202,8 @@ class Shop:
         Write an order into the books and take it out of stock.
 
         Raises:
-            sqlite3.IntegrityError: The reference is taken, the customer unknown, or the stock too small.
-            sqlite3.OperationalError: Somebody else is writing, as during stocktaking.
+            sqlite3.IntegrityError: The reference is taken, the customer unknown, or the stock too
+            small. sqlite3.OperationalError: Somebody else is writing, as during stocktaking.
             ValueError: There is no such tea.
         """
         total = self.tea(sku).price_cents * quantity
@@ -228,7 +232,9 @@ class Shop:
         with self._books() as db:
             row = db.execute("SELECT * FROM orders WHERE reference = ?", (reference,)).fetchone()
         if row is None:
-            raise LookupError(f"no order has the reference {reference!r}; references look like LL-2026-0001")
+            raise LookupError(
+                f"no order has the reference {reference!r}; references look like LL-2026-0001"
+            )
         return Order(**dict(row))
 
     def report(self, subject: Subject) -> tuple[list[str], list[tuple[object, ...]]]:
@@ -246,11 +252,14 @@ class Shop:
 
     def open_stocktaking(self) -> None:
         """
-        Hold an exclusive transaction until `close_stocktaking`: reading goes on, nobody else writes.
+        Hold an exclusive transaction until `close_stocktaking`: reading goes on, nobody else
+        writes.
         """
         with self._hand:
             if self._stocktaking is None:
-                db = sqlite3.connect(self._file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+                db = sqlite3.connect(
+                    self._file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+                )
                 try:
                     db.execute("BEGIN EXCLUSIVE")
                 except sqlite3.OperationalError:
@@ -270,9 +279,7 @@ class Shop:
             return db is not None
 
 
-_INSERT_ORDER: Final = (
-    "INSERT INTO orders VALUES (:reference, :customer, :sku, :quantity, :total_cents, :placed_on, :status)"
-)
+_INSERT_ORDER: Final = "INSERT INTO orders VALUES (:reference, :customer, :sku, :quantity, :total_cents, :placed_on, :status)"
 
 
 def _fill(db: sqlite3.Connection, dice: random.Random) -> None:

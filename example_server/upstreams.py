@@ -1,7 +1,9 @@
 """
-The world around Leaf & Ledger, on loopback ports: an office with an HTTP API, a customs desk, and a forward proxy.
+The world around Leaf & Ledger, on loopback ports: an office with an HTTP API, a customs desk, and a
+forward proxy.
 
-Nothing here knows of MCP or of toolfault. The office limits, refuses, is slow and is closed as such services are.
+Nothing here knows of MCP or of toolfault. The office limits, refuses, is slow and is closed as such
+services are.
 """
 
 from __future__ import annotations
@@ -28,13 +30,29 @@ if TYPE_CHECKING:
 LOOPBACK: Final = "127.0.0.1"
 
 #: What one euro buys.
-RATES: Final = {"USD": 1.0840, "GBP": 0.8465, "JPY": 171.32, "INR": 97.41, "CNY": 7.7812, "LKR": 325.60}
+RATES: Final = {
+    "USD": 1.0840,
+    "GBP": 0.8465,
+    "JPY": 171.32,
+    "INR": 97.41,
+    "CNY": 7.7812,
+    "LKR": 325.60,
+}
 
 #: How many requests for rates of past days the free plan allows, and in how many seconds.
 ARCHIVE_CALLS, ARCHIVE_SECONDS = 1, 60
 
 #: Ports of call on the way to each country; None where the carrier is closed for winter.
-ROUTES: Final[dict[str, int | None]] = {"NL": 0, "DE": 1, "FR": 1, "GB": 1, "JP": 2, "NO": None, "PN": 4, "US": 1}
+ROUTES: Final[dict[str, int | None]] = {
+    "NL": 0,
+    "DE": 1,
+    "FR": 1,
+    "GB": 1,
+    "JP": 2,
+    "NO": None,
+    "PN": 4,
+    "US": 1,
+}
 
 #: Seconds that the carrier's own system takes to answer for each port of call after the first.
 SECONDS_PER_PORT: Final = 0.5
@@ -42,7 +60,8 @@ SECONDS_PER_PORT: Final = 0.5
 #: Where the contract with the carrier does not allow sending anything.
 NOT_IN_CONTRACT: Final = frozenset({"AQ", "KP"})
 
-#: The parts of a depot's index that are read one by one, after the depot was asked for the first time.
+#: The parts of a depot's index that are read one by one, after the depot was asked for the first
+#: time.
 INDEX_PARTS: Final = 2
 
 
@@ -61,13 +80,19 @@ class Office:
         self._archive_calls: list[float] = []
         self._index_parts: dict[str, int] = {}
 
-    def answer(self, path: str, asked: dict[str, str]) -> tuple[HTTPStatus, dict[str, str], dict[str, Any]]:
+    def answer(
+        self, path: str, asked: dict[str, str]
+    ) -> tuple[HTTPStatus, dict[str, str], dict[str, Any]]:
         """
         Return status, headers and body for a request.
         """
         match path.strip("/").split("/"):
             case ["auctions", "colombo"]:  # public
-                return HTTPStatus.OK, {}, {"house": "colombo", "usd_per_kilo": {"BOP": 4.12, "OP1": 6.85, "FBOP": 5.37}}
+                return (
+                    HTTPStatus.OK,
+                    {},
+                    {"house": "colombo", "usd_per_kilo": {"BOP": 4.12, "OP1": 6.85, "FBOP": 5.37}},
+                )
             case _ if asked.get("key") != self.key:
                 return HTTPStatus.UNAUTHORIZED, {}, {"error": "no such key"}
             case ["rates", _] if asked.get("currency") not in RATES:
@@ -83,28 +108,46 @@ class Office:
             case _:
                 return HTTPStatus.NOT_FOUND, {}, {"error": "no such page"}
 
-    def _archive(self, day: str, currency: str) -> tuple[HTTPStatus, dict[str, str], dict[str, Any]]:
+    def _archive(
+        self, day: str, currency: str
+    ) -> tuple[HTTPStatus, dict[str, str], dict[str, Any]]:
         now = time.monotonic()
         with self._hand:
-            self._archive_calls = [then for then in self._archive_calls if now - then < ARCHIVE_SECONDS]
+            self._archive_calls = [
+                then for then in self._archive_calls if now - then < ARCHIVE_SECONDS
+            ]
             if len(self._archive_calls) >= ARCHIVE_CALLS:
                 wait = math.ceil(self._archive_calls[0] + ARCHIVE_SECONDS - now)
-                return HTTPStatus.TOO_MANY_REQUESTS, {"Retry-After": str(wait)}, {"error": "free plan used up"}
+                return (
+                    HTTPStatus.TOO_MANY_REQUESTS,
+                    {"Retry-After": str(wait)},
+                    {"error": "free plan used up"},
+                )
             self._archive_calls.append(now)
         drift = sum(day.encode()) % 41 / 1000  # rates of past days differ a little from today's
         return HTTPStatus.OK, {}, {"rate": round(RATES[currency] * (1 - drift), 4)}
 
-    def _quote(self, country: str, kilos: float) -> tuple[HTTPStatus, dict[str, str], dict[str, Any]]:
+    def _quote(
+        self, country: str, kilos: float
+    ) -> tuple[HTTPStatus, dict[str, str], dict[str, Any]]:
         if country in NOT_IN_CONTRACT:
             return HTTPStatus.FORBIDDEN, {}, {"error": f"contract 7731 does not cover {country}"}
         if country not in ROUTES:
             return HTTPStatus.NOT_FOUND, {}, {"error": "no route"}
         ports = ROUTES[country]
         if ports is None:
-            return HTTPStatus.SERVICE_UNAVAILABLE, {"Retry-After": "120"}, {"error": "closed for winter"}
+            return (
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                {"Retry-After": "120"},
+                {"error": "closed for winter"},
+            )
         for _ in range(ports - 1):
             self.closing.wait(SECONDS_PER_PORT)
-        return HTTPStatus.OK, {}, {"cents": round(450 + 180 * kilos + 310 * ports), "days": 2 + 3 * ports}
+        return (
+            HTTPStatus.OK,
+            {},
+            {"cents": round(450 + 180 * kilos + 310 * ports), "days": 2 + 3 * ports},
+        )
 
     def _parcel(self, number: str) -> tuple[HTTPStatus, dict[str, str], dict[str, Any]]:
         depot = number.partition("-")[0]
@@ -112,7 +155,11 @@ class Office:
             parts = self._index_parts.get(depot, 0)
             if parts < INDEX_PARTS:  # each request reads one more part, and is told to come back
                 self._index_parts[depot] = parts + 1
-                return HTTPStatus.SERVICE_UNAVAILABLE, {"Retry-After": "1"}, {"error": "index is being read"}
+                return (
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    {"Retry-After": "1"},
+                    {"error": "index is being read"},
+                )
         return HTTPStatus.OK, {}, {"number": number, "depot": depot, "state": "on the water"}
 
 
@@ -125,7 +172,9 @@ class _Server(ThreadingTCPServer):
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__((LOOPBACK, 0), handler)
-        self._thread = threading.Thread(target=self.serve_forever, args=[0.05], name=handler.__name__)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=[0.05], name=handler.__name__
+        )
         self._thread.start()
 
     @property
@@ -149,7 +198,11 @@ class _Handler(BaseHTTPRequestHandler):
         raw = json.dumps(body).encode()
         with suppress(ConnectionError):  # the client may have stopped waiting
             self.send_response(status)
-            for name, value in {**headers, "Content-Type": "application/json", "Content-Length": str(len(raw))}.items():
+            for name, value in {
+                **headers,
+                "Content-Type": "application/json",
+                "Content-Length": str(len(raw)),
+            }.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(raw)
@@ -171,7 +224,8 @@ def _office_handler(office: Office) -> type[BaseHTTPRequestHandler]:
 def _proxy_handler(known_host: str) -> type[BaseHTTPRequestHandler]:
     class ProxyHandler(_Handler):
         """
-        Policy: plain HTTP to one known host. A tunnel can't be read, so it leaves no trace in the books: refused.
+        Policy: plain HTTP to one known host. A tunnel can't be read, so it leaves no trace in the
+            books: refused.
         """
 
         def do_CONNECT(self) -> None:
@@ -206,7 +260,8 @@ class World:
             Exchange rates, shipping quotes, parcels and one auction house.
 
         customs_url:
-            The customs desk. Its port is taken, but the desk has been closed for years: connections are refused.
+            The customs desk. Its port is taken, but the desk has been closed for years: connections
+            are refused.
 
         proxy_url:
             The only way out of the building.
@@ -225,7 +280,9 @@ class World:
         office = _Server(_office_handler(self._office))
         proxy = _Server(_proxy_handler(office.host))
         self._servers = [office, proxy]
-        self._desk = socket.socket()  # bound, so that nobody else takes the port; nobody ever listens there
+        self._desk = (
+            socket.socket()
+        )  # bound, so that nobody else takes the port; nobody ever listens there
         self._desk.bind((LOOPBACK, 0))
         self.office_url = f"http://{office.host}"
         self.proxy_url = f"http://{proxy.host}"
@@ -233,7 +290,10 @@ class World:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """
         Stop everything; who still waits for a slow answer gets it at once.

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfault._backoff import claimed_seconds, jittered, window
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
+from toolfault._retry.backoff import jittered, window
+from toolfault._retry_after import claimed_seconds
 
 
 SECONDS = st.floats(min_value=0, max_value=1e6)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import anyio
 import pytest
-from case_checks import Came, Unmet, check
-from case_server import call_all
 from mcp.shared.exceptions import MCPError
 
+from case_checks import Came, Unmet, check
+from case_server import call_all
 from toolfault import Retry, parse
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolfault._delays import MAX_DELAY_SECONDS, delay_from, folded, limit_is_reached
+from toolfault._retry_after import MAX_DELAY_SECONDS, delay_from, folded, limit_is_reached
 
 
 #: Sunday, 6 November 1994, 08:49:37 GMT: the date of RFC 9110's examples.

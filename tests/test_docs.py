@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from framework_blocks import framework_of
 from pytest_examples import CodeExample, EvalExample, find_examples
+
+from framework_blocks import framework_of
 
 
 HERE = Path(__file__).parent.parent

@@ -6,16 +6,16 @@ import asyncio
 import logging
 from concurrent.futures import BrokenExecutor
 
-import author
 import httpx
 import pytest
-from author import over, raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.server.mcpserver.exceptions import ToolError
 
+import author
+from author import over, raises
 from toolfault import Disclosure, Guard, Guidance, McpErrorCode, McpExecuteError, ToolFault
-from toolfault._log import Reporter
+from toolfault._judge.log import Reporter
 from toolfault.hosting import Call
 
 

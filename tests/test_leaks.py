@@ -5,11 +5,11 @@ Planted secrets in every field that leaves: message, hint, chain, facts, and the
 import json
 import logging
 
-import author
 import pytest
 from pydantic import BaseModel
-from secret_samples import PLANTED
 
+import author
+from secret_samples import PLANTED
 from toolfault import Guard, Guidance, McpErrorCode, ToolFault
 from toolfault.hosting import Call
 

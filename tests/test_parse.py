@@ -18,11 +18,12 @@ import pytest
 from mcp import MCPError
 from mcp.types import CallToolResult, ErrorData, InputRequiredResult, TextContent
 
-from toolfault import _claims, _parse, _redact
+from toolfault import _redact
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, McpExecuteError
 from toolfault._names import META_KEY
-from toolfault._parse import parse, raise_for_error, suspect
+from toolfault._prose.careful import careful
+from toolfault._read.parse import parse, raise_for_error, suspect
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, WINDOW
 from toolfault._wire import TOOL_FAILURE_KEY, read
 from toolfault.dialects import a2a, a2c_smcp
@@ -291,7 +292,7 @@ def test_a_draft_failure(members, code, category, retryable):
     ],
 )
 def test_a_moment_becomes_a_delay(monkeypatch, moment, seconds):
-    monkeypatch.setattr(_parse, "failure_in", functools.partial(failure_in, clock=lambda: 1000.0))
+    monkeypatch.setattr("toolfault._read.parse.failure_in", functools.partial(failure_in, clock=lambda: 1000.0))
 
     fault = parse(result("x", _meta={TOOL_FAILURE_KEY: FAILURE | {"retryNotBefore": moment}}))
 
@@ -847,7 +848,7 @@ def test_the_work_is_bounded(answer, monkeypatch):
         return count
 
     monkeypatch.setattr("toolfault._wire.json.loads", counting("decoded", json.loads))
-    monkeypatch.setattr(_claims, "careful", counting("judged", _claims.careful))
+    monkeypatch.setattr("toolfault._read.partial.careful", counting("judged", careful))
     monkeypatch.setattr("toolfault._redact.plain", counting("cleaned", _redact.plain))
 
     fault, doubt = parse(answer), suspect(answer)

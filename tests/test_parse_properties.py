@@ -14,10 +14,10 @@ from mcp.types import CallToolResult
 from toolfault import McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault, parse, suspect
 from toolfault._codes import DEFAULTS
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
-from toolfault._foreign import meaning_of
+from toolfault._meanings.words import meaning_of
 from toolfault._names import META_KEY
-from toolfault._received import MAX_CAUSES, shown
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
+from toolfault._untrusted import MAX_CAUSES, shown
 from toolfault._wire import TOOL_FAILURE_KEY, Guidance, to_result
 from toolfault.hooks import Attempt
 from toolfault.hosting import model_text

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._phrases import TABLE, spelled_out
-from toolfault._prose import _START, _by_table, _possible_rows, careful, exact, looks_failed, peel
+from toolfault._prose.careful import _START, _by_table, _possible_rows, careful, exact, looks_failed, peel
+from toolfault._prose.phrases import TABLE, spelled_out
 from toolfault._text import WINDOW
 from toolfault._verdict import Verdict
 
@@ -829,7 +829,7 @@ def test_nothing_is_compiled_at_import():
     import sys
 
     code = "import re; n = []; c = re.compile; re.compile = lambda *a, **k: n.append(a) or c(*a, **k); "
-    code += "import toolfault._codes, toolfault._verdict; n.clear(); import toolfault._prose; print(len(n))"
+    code += "import toolfault._codes, toolfault._verdict; n.clear(); import toolfault._prose.careful; print(len(n))"
 
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from toolfault import _purpose
-from toolfault._purpose import Home, Purpose, from_environ, names_environment, purpose_of, raised_at, through
+from toolfault._judge import deliberate
+from toolfault._judge.deliberate import Home, Purpose, from_environ, names_environment, purpose_of, raised_at, through
 
 
 SUPPORT = Path(__file__).parent / "support"
@@ -176,10 +176,10 @@ def test_an_accident_in_a_frame_made_by_c(handler):
     parser = xml.parsers.expat.ParserCreate()
     parser.StartElementHandler = handler
     exc = caught(lambda: parser.Parse("<a/>"))
-    tb = _purpose._innermost(exc.__traceback__)
+    tb = deliberate._innermost(exc.__traceback__)
 
     assert tb.tb_frame.f_code.co_filename.endswith("pyexpat.c")
-    assert _purpose._RAISE in tb.tb_frame.f_code.co_code[::2]
+    assert deliberate._RAISE in tb.tb_frame.f_code.co_code[::2]
     assert not purpose_of(exc, Everywhere()).deliberate
     assert not purpose_of(exc.with_traceback(tb), Everywhere()).deliberate
 
@@ -211,7 +211,7 @@ def test_probe_off(monkeypatch):
     """
     Without a look at instructions own classes are still deliberate, and everything else is an accident.
     """
-    monkeypatch.setattr(_purpose, "_RAISE", -1)
+    monkeypatch.setattr(deliberate, "_RAISE", -1)
     own = {row.name for row in TABLE if "own class" in row.name or "own error" in row.name or "_class" in row.name}
     told = {row.name: purpose_of(caught(row.tool), Home(row.tool)) for row in TABLE if "group" not in row.name}
 
@@ -225,8 +225,8 @@ def test_the_probe_holds_here():
     """
     This interpreter's bytecode is as expected.
     """
-    assert _purpose._RAISE > 0
-    assert _purpose._RAISE == _purpose._probe()
+    assert deliberate._RAISE > 0
+    assert deliberate._RAISE == deliberate._probe()
 
 
 @pytest.mark.parametrize(
@@ -240,18 +240,18 @@ def test_the_probe_fails(monkeypatch, name, opcode):
     """
     Where a raise doesn't stand where it is expected, the probe says so.
     """
-    monkeypatch.setattr(_purpose, "opmap", {} if opcode is None else {name: opcode})
+    monkeypatch.setattr(deliberate, "opmap", {} if opcode is None else {name: opcode})
 
-    assert -1 == _purpose._probe()
+    assert -1 == deliberate._probe()
 
 
 def test_the_probe_fails_where_everything_looks_like_a_raise(monkeypatch):
     """
     Neither does it help if accidents look like raises.
     """
-    monkeypatch.setattr(_purpose, "_stands_at", lambda opcode, source: True)
+    monkeypatch.setattr(deliberate, "_stands_at", lambda opcode, source: True)
 
-    assert -1 == _purpose._probe()
+    assert -1 == deliberate._probe()
 
 
 def test_warm_code():
@@ -452,7 +452,7 @@ def test_a_class_that_no_module_holds_any_more():
 
 @pytest.mark.parametrize(
     ("entries", "deliberate"),
-    [(900, True), (20_000, True), (_purpose.MAX_ENTRIES, True), (_purpose.MAX_ENTRIES + 1, False)],
+    [(900, True), (20_000, True), (deliberate.MAX_ENTRIES, True), (deliberate.MAX_ENTRIES + 1, False)],
 )
 def test_a_long_traceback(entries, deliberate):
     """
@@ -474,10 +474,10 @@ def test_a_home_forgets():
     Names made at run time don't fill the memory.
     """
     home = Home(raises)
-    for n in range(_purpose.MAX_KNOWN * 3):
+    for n in range(deliberate.MAX_KNOWN * 3):
         home.owns({"__name__": f"made_{n}"})
 
-    assert len(home._known) <= _purpose.MAX_KNOWN
+    assert len(home._known) <= deliberate.MAX_KNOWN
 
 
 def test_groups_of_the_author_and_witnesses():
@@ -531,9 +531,9 @@ def test_through_looks_at_the_last_entries_only():
     What lies further out is not looked at.
     """
     tb = caught(lambda: json.loads("{")).__traceback__
-    inner = _purpose._innermost(tb)
+    inner = deliberate._innermost(tb)
     chain = None
-    for _ in range(_purpose.MAX_THROUGH):
+    for _ in range(deliberate.MAX_THROUGH):
         chain = types.TracebackType(chain, inner.tb_frame, inner.tb_lasti, inner.tb_lineno)
     exc = ValueError("no").with_traceback(types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno))
 

@@ -15,10 +15,10 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from secret_samples import ALNUM, HEX, PLANTED
 
-from toolfault import _known_secrets, _paths, _redact, _secret_words, _secrets, _text, _tokens
-from toolfault._redact import REMOVED, Redactor
+from secret_samples import ALNUM, HEX, PLANTED
+from toolfault import _redact, _text
+from toolfault._redact import REMOVED, Redactor, named, paths, registered, tokens, words
 from toolfault._text import WINDOW
 
 
@@ -586,10 +586,10 @@ def endless(parsed, *, followed=False):
 
 SOURCES = {
     f"{module.__name__}.{name}": source
-    for module in (_text, _secret_words, _secrets, _tokens, _known_secrets, _paths, _redact)
+    for module in (_text, words, named, tokens, registered, paths, _redact)
     for name, source in vars(module).items()
     if name.startswith("_") and name.isupper() and isinstance(source, str) and name != "_HEADER"
-} | {f"toolfault._secrets._QUOTED {quote}": source for quote, source in _secrets._QUOTED.items()}
+} | {f"toolfault._redact.named._QUOTED {quote}": source for quote, source in named._QUOTED.items()}
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))

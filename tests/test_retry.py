@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from mcp import MCPError
 from mcp.types import CallToolResult, Tool, ToolAnnotations
 
-from toolfault._attempts import Attempt, meta_beside, model_text, says_more
-from toolfault._budget import Budget
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._parse import parse
-from toolfault._retry import Retry
-from toolfault._servers import Servers
+from toolfault._read.parse import parse
+from toolfault._retry.attempts import Attempt, meta_beside, model_text, says_more
+from toolfault._retry.budget import Budget
+from toolfault._retry.retry import Retry
+from toolfault._retry.servers import Servers
 from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from toolfault import _schema
-from toolfault._schema import widen_schema
+from toolfault._schema import widen
+from toolfault._schema.widen import widen_schema
 
 
 class City(BaseModel):
@@ -204,7 +204,7 @@ def test_what_is_plain_is_widened_as_if_it_had_been_tried(schema):
     quick = widen_schema(schema)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_schema, "_is_plain", lambda _schema: False)
+        patch.setattr(widen, "_is_plain", lambda _schema: False)
         tried = widen_schema(schema)
 
     assert quick == tried

@@ -10,11 +10,11 @@ from typing import Any
 
 import anyio
 import pytest
-from vector_match import matches
 
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._wire import Guidance, to_result
 from toolfault.errors import ToolFault
+from vector_match import matches
 
 
 VECTORS = Path(__file__).parents[1] / "specs" / "vectors"
@@ -76,7 +76,7 @@ def decode(given: dict[str, Any], expect: dict[str, Any]) -> None:
 
 
 def decode_leniently(body: dict[str, Any], expect: dict[str, Any]) -> None:
-    from toolfault._parse import parse
+    from toolfault._read.parse import parse
 
     fault = parse({"isError": True, "content": [], "structuredContent": body})
 
@@ -98,7 +98,7 @@ def classify(given: dict[str, Any], expect: dict[str, Any]) -> None:
 
 
 def classified(message: str) -> McpExecuteError:
-    from toolfault._prose import exact
+    from toolfault._prose.careful import exact
 
     return McpExecuteError.new(exact(message), message)
 
@@ -179,7 +179,7 @@ async def call_raw(server: Any, name: str, protocol: str) -> dict[str, Any]:
 
 
 def extract_error(given: dict[str, Any], expect: dict[str, Any]) -> None:
-    from toolfault._parse import parse
+    from toolfault._read.parse import parse
 
     fault = parse(given["result"])
 

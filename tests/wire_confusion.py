@@ -27,7 +27,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCResponse
 
 from toolfault import McpErrorCode, parse, suspect
-from toolfault._prose import exact
+from toolfault._prose.careful import exact
 from toolfault.integrations.mcp import retrying
 
 

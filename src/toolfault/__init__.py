@@ -1,18 +1,18 @@
 """
 toolfault: every failed MCP tool call says what went wrong.
 
-A tool raises `ToolFault`, or anything else; a `Guard` makes an envelope of it. A client reads it with `parse`, and
-repeats with `Retry` what is worth repeating and safe to repeat.
+A tool raises `ToolFault`, or anything else; a `Guard` makes an envelope of it. A client reads it
+with `parse`, and repeats with `Retry` what is worth repeating and safe to repeat.
 """
 
-from toolfault._budget import Budget
-from toolfault._case import Disclosure
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._guard import Guard
-from toolfault._parse import parse, raise_for_error, suspect
+from toolfault._judge.case import Disclosure
+from toolfault._read.parse import parse, raise_for_error, suspect
 from toolfault._registry import Registry, Rules
-from toolfault._retry import Retry
+from toolfault._retry.budget import Budget
+from toolfault._retry.retry import Retry
 from toolfault._version import __version__ as __version__
 from toolfault._wire import Guidance
 from toolfault.errors import InvalidRule, ToolFault

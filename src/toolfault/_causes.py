@@ -19,7 +19,9 @@ MAX_LEAVES: Final = 1000
 _cause = BaseException.__dict__["__cause__"].__get__
 _context = BaseException.__dict__["__context__"].__get__
 _suppressed = BaseException.__dict__["__suppress_context__"].__get__
-_members: Callable[[BaseException], tuple[BaseException, ...]] = BaseExceptionGroup.__dict__["exceptions"].__get__
+_members: Callable[[BaseException], tuple[BaseException, ...]] = BaseExceptionGroup.__dict__[
+    "exceptions"
+].__get__
 
 
 def cause_of(exc: BaseException) -> BaseException | None:
@@ -76,7 +78,8 @@ def members_of(exc: BaseException) -> tuple[BaseException, ...]:
 
 def leaves_of(exc: BaseException) -> list[BaseException]:
     """
-    Return the exceptions at the ends of a group, in order; an exception that is no group is its only leaf.
+    Return the exceptions at the ends of a group, in order; an exception that is no group is its
+    only leaf.
     """
     return list(_leaves(exc)) if is_group(exc) else [exc]
 

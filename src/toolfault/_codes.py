@@ -1,8 +1,10 @@
 """
 The two closed vocabularies of the contract, and what a code implies.
 
-Rule 1: the wire strings are Everruns' ``McpErrorCode`` and ``McpErrorCategory``; nothing is added here.
-Rule 2: category and retryable are defaults of a code. Every occurrence may differ in each, independently.
+Rule 1: the wire strings are Everruns' ``McpErrorCode`` and ``McpErrorCategory``; nothing is added
+here.
+Rule 2: category and retryable are defaults of a code. Every occurrence may differ in each,
+independently.
 """
 
 from __future__ import annotations
@@ -88,14 +90,16 @@ _CATEGORIES: Final = {category.value: category for category in McpErrorCategory}
 
 def fold_code(wire: str) -> McpErrorCode:
     """
-    Return the code with this wire string; one that is not known here folds to `McpErrorCode.UNKNOWN`.
+    Return the code with this wire string; one that is not known here folds to
+    `McpErrorCode.UNKNOWN`.
     """
     return _CODES.get(wire, McpErrorCode.UNKNOWN)
 
 
 def fold_category(wire: str) -> McpErrorCategory:
     """
-    Return the category with this wire string; one that is not known here folds to `McpErrorCategory.UNKNOWN`.
+    Return the category with this wire string; one that is not known here folds to
+    `McpErrorCategory.UNKNOWN`.
     """
     return _CATEGORIES.get(wire, McpErrorCategory.UNKNOWN)
 

@@ -1,7 +1,8 @@
 """
 The error envelope as a value: one `McpExecuteError`.
 
-Rule 1: exactly the seven members of the contract, in its order. What is no field here is not in the envelope.
+Rule 1: exactly the seven members of the contract, in its order. What is no field here is not in the
+envelope.
 Rule 2: an author's mistake is an error at once; a peer's unknown word folds, and only there.
 Rule 3: no I/O, no framework.
 """
@@ -75,14 +76,18 @@ def whole_seconds(wait: float | timedelta) -> int:
     seconds: Any = wait.total_seconds() if isinstance(wait, timedelta) else wait
     # True is an int in Python, and no number of seconds.
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise ValueError(f"retry_after_seconds must be a number of seconds or a timedelta, not {wait!r}")
+        raise ValueError(
+            f"retry_after_seconds must be a number of seconds or a timedelta, not {wait!r}"
+        )
     if not math.isfinite(seconds) or not 0 <= seconds <= MAX_RETRY_AFTER_SECONDS:
-        raise ValueError(f"retry_after_seconds must lie from 0 to {MAX_RETRY_AFTER_SECONDS}, not {wait!r}")
+        raise ValueError(
+            f"retry_after_seconds must lie from 0 to {MAX_RETRY_AFTER_SECONDS}, not {wait!r}"
+        )
     return math.ceil(seconds)
 
 
-#: Building the validator loads most of pydantic, and costs as much as all of ours. Before 2.14, threads that do it at
-#: the same time may find it half built.
+#: Building the validator loads most of pydantic, and costs as much as all of ours. Before 2.14,
+#: threads that do it at the same time may find it half built.
 _DEFERRED: Final = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
 
 
@@ -90,7 +95,8 @@ class McpExecuteError(BaseModel):
     """
     What one failed tool call tells its caller.
 
-    The contract is Everruns' ``McpExecuteError``. Values are frozen; each ``with_*`` returns a changed copy.
+    The contract is Everruns' ``McpExecuteError``. Values are frozen; each ``with_*`` returns a
+    changed copy.
 
     Attributes:
         code:
@@ -103,10 +109,12 @@ class McpExecuteError(BaseModel):
             What kind of help would mend it.
 
         retryable:
-            Whether the same call is worth sending again. Says nothing about whether repeating it is *safe*.
+            Whether the same call is worth sending again. Says nothing about whether repeating it is
+            *safe*.
 
         retry_after_seconds:
-            Whole seconds to wait before the next attempt, 0 to 2**32 - 1. None: the server does not know.
+            Whole seconds to wait before the next attempt, 0 to 2**32 - 1. None: the server does not
+            know.
 
         hint:
             What the caller could do instead.
@@ -121,13 +129,16 @@ class McpExecuteError(BaseModel):
     message: str
     category: McpErrorCategory
     retryable: Annotated[bool, Field(strict=True)]
-    retry_after_seconds: Annotated[int, Field(strict=True, ge=0, le=MAX_RETRY_AFTER_SECONDS)] | None = None
+    retry_after_seconds: (
+        Annotated[int, Field(strict=True, ge=0, le=MAX_RETRY_AFTER_SECONDS)] | None
+    ) = None
     hint: str | None = None
     cause_chain: tuple[str, ...] = ()
 
     def __new__(cls, *_args: object, **_values: object) -> Self:
         """
-        Build the class at its first instance, however that is made: serializers of other models look into it.
+        Build the class at its first instance, however that is made: serializers of other models
+        look into it.
         """
         if not cls.__pydantic_complete__:
             cls.model_rebuild()
@@ -196,7 +207,8 @@ class McpExecuteError(BaseModel):
 
     def to_wire(self) -> dict[str, Any]:
         """
-        Return the object for the wire: members in the contract's order, None and an empty chain left out.
+        Return the object for the wire: members in the contract's order, None and an empty chain
+        left out.
         """
         # `_value_`, since until Python 3.12 `value` is two calls.
         wire: dict[str, Any] = {
@@ -216,10 +228,11 @@ class McpExecuteError(BaseModel):
     @classmethod
     def from_wire(cls, obj: object) -> McpExecuteError:
         """
-        Return the envelope that an object of the wire is, by the contract's strict decoder (E17 to E25).
+        Return the envelope that an object of the wire is, by the contract's strict decoder (E17 to
+        E25).
 
-        An unknown code or category folds to ``unknown``; unknown members are ignored. Keep the object itself
-        where it is to be forwarded.
+        An unknown code or category folds to ``unknown``; unknown members are ignored. Keep the
+        object itself where it is to be forwarded.
 
         Raises:
             InvalidEnvelope: A member is missing, of the wrong type, or out of range.
@@ -259,13 +272,16 @@ class McpExecuteError(BaseModel):
     @classmethod
     def from_json(cls, text: str | bytes) -> McpExecuteError:
         """
-        Return the envelope that a JSON text is; stricter than `from_wire` in that a repeated member is an error.
+        Return the envelope that a JSON text is; stricter than `from_wire` in that a repeated member
+        is an error.
 
         Raises:
             InvalidEnvelope: A member is missing, repeated, of the wrong type, or out of range.
             ValueError: The text is no JSON.
         """
-        return cls.from_wire(json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant))
+        return cls.from_wire(
+            json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant)
+        )
 
 
 def made(
@@ -279,7 +295,8 @@ def made(
     cause_chain: tuple[str, ...] = (),
 ) -> McpExecuteError:
     """
-    Return an envelope of values that were checked before, as `model_construct` does at a fraction of its price.
+    Return an envelope of values that were checked before, as `model_construct` does at a fraction
+    of its price.
     """
     if not McpExecuteError.__pydantic_complete__:
         McpExecuteError.model_rebuild()

@@ -1,5 +1,6 @@
 """
-The wrapper around a handler: it judges what was raised, logs it, tells the hooks, and never fails itself.
+The wrapper around a handler: it judges what was raised, logs it, tells the hooks, and never fails
+itself.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
-from toolfault._case import Call, Case, Disclosure, Finding, Judgement, Policy
 from toolfault._causes import is_group, leaves_of
-from toolfault._classify import judge
 from toolfault._codes import McpErrorCode
-from toolfault._compose import Composer
 from toolfault._envelope import McpExecuteError
-from toolfault._log import Reporter
+from toolfault._judge import judge
+from toolfault._judge.caller_values import Hosts
+from toolfault._judge.case import Call, Case, Disclosure, Finding, Judgement, Policy
+from toolfault._judge.compose import Composer
+from toolfault._judge.deliberate import Home
+from toolfault._judge.log import Reporter
 from toolfault._names import class_name
 from toolfault._options import flag, is_plain_function, one_of, packages, seconds, several
-from toolfault._prose import careful
-from toolfault._provenance import Hosts
-from toolfault._purpose import Home
+from toolfault._prose.careful import careful
 from toolfault._redact import Redactor
 from toolfault._registry import Expect, Registry
-from toolfault._traces import shown_traceback
+from toolfault._tracebacks import shown_traceback
 from toolfault._verdict import Verdict
 from toolfault._wire import Guidance, to_result
 from toolfault.errors import ToolFault
@@ -45,8 +46,9 @@ T = TypeVar("T")
 
 OutputSchema = Literal["widen", "meta", "keep"]
 """
-What becomes of a tool's ``outputSchema``: it is widened for the envelope; or it stays, and the envelope goes into
-``_meta``; or it stays, and the envelope goes into ``structuredContent`` all the same.
+What becomes of a tool's ``outputSchema``: it is widened for the envelope; or it stays, and the
+envelope goes into ``_meta``; or it stays, and the envelope goes into ``structuredContent`` all the
+same.
 """
 
 _log = logging.getLogger("toolfault")
@@ -74,7 +76,8 @@ class GuardOptions(TypedDict, total=False):
 
 class _Prepared(NamedTuple):
     """
-    What each failure needs, made once; shared by a server's guard and those of its tools where it may be.
+    What each failure needs, made once; shared by a server's guard and those of its tools where it
+    may be.
     """
 
     policy: Policy
@@ -86,39 +89,43 @@ class _Prepared(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guard:
     """
-    What a server's owner decides about failures; one guard serves any number of tools, at the same time.
+    What a server's owner decides about failures; one guard serves any number of tools, at the same
+    time.
 
     Attributes:
         timeout:
             Seconds that a call may take, waiting for a person included. None: no limit.
 
         expect:
-            Rules of your own: an exception class, or its qualified name, to a code, an envelope, a `ToolFault`,
-            or a function of the exception that returns one of these or None.
+            Rules of your own: an exception class, or its qualified name, to a code, an envelope, a
+            `ToolFault`, or a function of the exception that returns one of these or None.
 
         registry:
             The rules for everything else.
 
         credentials:
-            Whose they are when an upstream refuses them: ``"caller"`` makes it ``permission_denied``, ``"server"``
-            makes it ``internal`` with category ``auth``.
+            Whose they are when an upstream refuses them: ``"caller"`` makes it
+            ``permission_denied``, ``"server"`` makes it ``internal`` with category ``auth``.
 
         arguments_forwarded:
-            Whether values from the caller reach upstreams. If not, an upstream that complains about values is
-            ``internal``.
+            Whether values from the caller reach upstreams. If not, an upstream that complains about
+            values is ``internal``.
 
         egress_allow:
-            Hosts that may be talked to. An HTTP 403 from any other host is the egress proxy's. None: not known.
+            Hosts that may be talked to. An HTTP 403 from any other host is the egress proxy's.
+            None: not known.
 
         also:
-            Further packages of the tools' author, as ``("acme_core",)``: what they raise is raised on purpose.
+            Further packages of the tools' author, as ``("acme_core",)``: what they raise is raised
+            on purpose.
 
         disclosure:
             How much of a failure a caller may read.
 
         upstream_text:
-            Whether the message of an upstream's HTTP failure quotes what the upstream answered, capped, in one line,
-            without tags. Off by default: it is a stranger's text, and models act on what errors say.
+            Whether the message of an upstream's HTTP failure quotes what the upstream answered,
+            capped, in one line, without tags. Off by default: it is a stranger's text, and models
+            act on what errors say.
 
         guidance:
             What the text for the model says besides the message.
@@ -133,7 +140,8 @@ class Guard:
             One more engine: a function of a text that returns it without what it wants hidden.
 
         on_failure:
-            Called with the fault, the exception and the call after each failure. No coroutine functions.
+            Called with the fault, the exception and the call after each failure. No coroutine
+            functions.
 
     Raises:
         InvalidRule: A rule in `expect` is none; the message says what would do.
@@ -173,13 +181,21 @@ class Guard:
             self._freeze("egress_allow", several("egress_allow", self.egress_allow))
         for hook in self.on_failure:
             if not is_plain_function(hook):
-                raise ValueError(f"on_failure takes plain functions of (fault, exception, call), not {hook!r}")
+                raise ValueError(
+                    f"on_failure takes plain functions of (fault, exception, call), not {hook!r}"
+                )
         if self.redactor is not None and not is_plain_function(self.redactor):
-            raise ValueError(f"redactor must be a plain function from text to text, not {self.redactor!r}")
+            raise ValueError(
+                f"redactor must be a plain function from text to text, not {self.redactor!r}"
+            )
         if not isinstance(self.registry, Registry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
-            raise ValueError(f"registry must be a Registry, such as DEFAULT.with_rules(...), not {self.registry!r}")
+            raise ValueError(
+                f"registry must be a Registry, such as DEFAULT.with_rules(...), not {self.registry!r}"
+            )
         layers = (Registry().with_rules(self.expect),) if self.expect else ()
-        prepared = _Prepared(self._policy(layers), Guidance(self.guidance), Reporter(), WeakKeyDictionary())
+        prepared = _Prepared(
+            self._policy(layers), Guidance(self.guidance), Reporter(), WeakKeyDictionary()
+        )
         self._freeze("_prepared", prepared)
 
     _prepared: _Prepared = field(init=False, repr=False)
@@ -202,7 +218,8 @@ class Guard:
 
     def with_options(self, **given: Unpack[GuardOptions]) -> Guard:
         """
-        Return a guard for one tool: rules of its own are asked first, and the other options replace these.
+        Return a guard for one tool: rules of its own are asked first, and the other options replace
+        these.
 
         Raises:
             InvalidRule: As for `Guard`.
@@ -219,7 +236,8 @@ class Guard:
 
     def _share(self, server: _Prepared, *, own_rules: bool, own_homes: bool) -> None:
         """
-        Have one memory for a whole server: what was logged, whose modules are whose, what is secret.
+        Have one memory for a whole server: what was logged, whose modules are whose, what is
+        secret.
         """
         mine = self._prepared
         layers = server.policy.declared
@@ -239,25 +257,36 @@ class Guard:
         """
         failure_id = os.urandom(6).hex()
         try:
-            judgement = judge(exc, call, self._prepared.policy, self._home(call.function), failure_id)
+            judgement = judge(
+                exc, call, self._prepared.policy, self._home(call.function), failure_id
+            )
         except KeyboardInterrupt:
             raise
         except BaseException as trouble:  # noqa: BLE001 -- attributes of an exception may raise anything
             shown = shown_traceback(trouble, self._prepared.policy.redactor)
             kind = self._prepared.policy.redactor.scrub(class_name(exc), 128)
             _log.error(
-                "Tool %r failed with %s, which could not be judged [%s]\n%s", call.tool[:128], kind, failure_id, shown
+                "Tool %r failed with %s, which could not be judged [%s]\n%s",
+                call.tool[:128],
+                kind,
+                failure_id,
+                shown,
             )
-            message = f"The tool failed ({kind}). The server's log tells more under the id {failure_id}."
+            message = (
+                f"The tool failed ({kind}). The server's log tells more under the id {failure_id}."
+            )
             return ToolFault.of(
-                McpExecuteError.new(McpErrorCode.INTERNAL, message), outcome="unknown", facts={"id": failure_id}
+                McpExecuteError.new(McpErrorCode.INTERNAL, message),
+                outcome="unknown",
+                facts={"id": failure_id},
             )
         self._tell(exc, call, judgement)
         return judgement.fault
 
     def to_result(self, fault: ToolFault, *, structured: bool = True) -> dict[str, Any]:
         """
-        Return a fault as a ``CallToolResult`` in wire spelling, with this guard's guidance. Never raises.
+        Return a fault as a ``CallToolResult`` in wire spelling, with this guard's guidance. Never
+        raises.
 
         Args:
             fault: What `judge` returned.
@@ -267,7 +296,8 @@ class Guard:
 
     def read_prose(self, text: str, call: Call, *, more: str = "") -> ToolFault:
         """
-        Return a fault for an error result that a handler made itself, without an envelope. Logged, and told to hooks.
+        Return a fault for an error result that a handler made itself, without an envelope. Logged,
+        and told to hooks.
 
         Args:
             text: What the result says first; it becomes the message.
@@ -275,18 +305,22 @@ class Guard:
             more: What else it says; it may tell what happened.
         """
         said = f"{text}\n{more}" if more else text
-        verdict = careful(said, tool=call.tool, arguments=call.arguments) or Verdict(code=McpErrorCode.INTERNAL)
+        verdict = careful(said, tool=call.tool, arguments=call.arguments) or Verdict(
+            code=McpErrorCode.INTERNAL
+        )
         return self._returned(verdict, text, call)
 
     def safe_text(self, text: str) -> str:
         """
-        Return what may leave of a text that is no message: redacted, without what can't be shown, capped at 8 KiB.
+        Return what may leave of a text that is no message: redacted, without what can't be shown,
+        capped at 8 KiB.
         """
         return self._prepared.policy.redactor.scrub(text, _MAX_TEXT)
 
     def note_returned(self, fault: ToolFault, call: Call) -> str:
         """
-        Log an error result that a handler made itself, envelope included, and tell the hooks; return the log's id.
+        Log an error result that a handler made itself, envelope included, and tell the hooks;
+        return the log's id.
         """
         verdict = Verdict(code=fault.code, message=fault.envelope.message)
         return str(self._returned(verdict, fault.envelope.message, call).facts["id"])
@@ -306,7 +340,11 @@ class Guard:
             fault = judgement.fault
             try:
                 # A copy each: what a hook does to it is its own business.
-                hook(ToolFault.of(fault.envelope, outcome=fault.outcome, facts=fault.facts), exc, call)
+                hook(
+                    ToolFault.of(fault.envelope, outcome=fault.outcome, facts=fault.facts),
+                    exc,
+                    call,
+                )
             except KeyboardInterrupt:
                 raise
             except BaseException as trouble:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
@@ -315,7 +353,8 @@ class Guard:
 
     def passes(self, exc: BaseException) -> bool:
         """
-        Tell whether an exception must leave unanswered: a real cancellation, or the interpreter being told to stop.
+        Tell whether an exception must leave unanswered: a real cancellation, or the interpreter
+        being told to stop.
         """
         if is_group(exc):
             return any(map(self.passes, leaves_of(exc)))
@@ -332,7 +371,8 @@ class Guard:
         Await a call, at most for `timeout` seconds.
 
         Raises:
-            ToolFault: ``tool_timeout``. Only the scope made here proves that the time was the server's own budget;
+            ToolFault: ``tool_timeout``. Only the scope made here proves that the time was the
+                server's own budget;
                 any other TimeoutError is an upstream's.
         """
         if self.timeout is None:
@@ -346,7 +386,9 @@ class Guard:
                     raise
                 # The time was up, and then the tool's own cleaning up failed.
                 cleanup = exc
-        fault = ToolFault(McpErrorCode.TOOL_TIMEOUT, f"Tool timed out after {round(self.timeout * 1000)}ms")
+        fault = ToolFault(
+            McpErrorCode.TOOL_TIMEOUT, f"Tool timed out after {round(self.timeout * 1000)}ms"
+        )
         fault.facts["origin"] = "adapter"
         raise fault from cleanup
 

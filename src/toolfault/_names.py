@@ -1,7 +1,8 @@
 """
 The names by which rules find classes, and peers find us.
 
-A class is known by where it is *defined*: ``module.qualname``. So a rule for a package needs no import of it.
+A class is known by where it is *defined*: ``module.qualname``. So a rule for a package needs no
+import of it.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def one_of(name: str, value: object, choices: Iterable[Any]) -> Any:
     for choice in listed:
         if value == choice:
             return choice
-    raise ValueError(f"{name} must be one of {', '.join(repr(str(choice)) for choice in listed)}, not {value!r}")
+    raise ValueError(
+        f"{name} must be one of {', '.join(repr(str(choice)) for choice in listed)}, not {value!r}"
+    )
 
 
 def several(name: str, value: object) -> tuple[Any, ...]:
@@ -58,7 +60,9 @@ def packages(name: str, value: object) -> tuple[str, ...]:
     entries = several(name, value)
     for entry in entries:
         if not isinstance(entry, str) or not all(part.isidentifier() for part in entry.split(".")):
-            raise ValueError(f"{name} lists packages by the name that is imported, such as 'acme_core', not {entry!r}")
+            raise ValueError(
+                f"{name} lists packages by the name that is imported, such as 'acme_core', not {entry!r}"
+            )
     return entries
 
 
@@ -67,7 +71,11 @@ def is_plain_function(value: object) -> bool:
     Tell whether something can be called and answers at once.
     """
     call = getattr(value, "__call__", None)  # noqa: B004 -- asks what it is, not whether
-    return callable(value) and not inspect.iscoroutinefunction(value) and not inspect.iscoroutinefunction(call)
+    return (
+        callable(value)
+        and not inspect.iscoroutinefunction(value)
+        and not inspect.iscoroutinefunction(call)
+    )
 
 
 def takes_one(function: Callable[..., Any]) -> bool:

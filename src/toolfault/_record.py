@@ -1,9 +1,12 @@
 """
-The original that a bridge carries: where a failure came from, beside what a foreign vocabulary can say of it.
+The original that a bridge carries: where a failure came from, beside what a foreign vocabulary can
+say of it.
 
 Rule 1: in every carrier a record is one text that holds JSON, so that no carrier renormalises it.
-Rule 2: a record from a peer is a claim. `read_record` refuses what is none; whether it fits, the bridge decides.
-Rule 3: what does not fit into `MAX_RECORD` leaves without the original body, then without the failure's own form.
+Rule 2: a record from a peer is a claim. `read_record` refuses what is none; whether it fits, the
+bridge decides.
+Rule 3: what does not fit into `MAX_RECORD` leaves without the original body, then without the
+failure's own form.
 Rule 4: across a hop that is not trusted a handle travels instead, and the record stays in a store.
 """
 
@@ -20,17 +23,20 @@ from typing import Any, Final, Literal, Protocol, TypeGuard, get_args
 from toolfault._json import is_array, is_mapping
 
 
-#: Where a record stands in the A2C ``details`` or result ``meta``, and in the metadata of an A2A ErrorInfo, whose keys
-#: have no dots or slashes. In an MCP result it stands with our facts, in ``_meta``.
+#: Where a record stands in the A2C ``details`` or result ``meta``, and in the metadata of an A2A
+#: ErrorInfo, whose keys have no dots or slashes. In an MCP result it stands with our facts, in
+#: ``_meta``.
 RECORD_KEY: Final = "toolfault_record"
 
 #: The fact under which a fault carries the record of a foreign original.
 RECORD_FACT: Final = "record"
 
-#: The size of a record, in bytes of UTF-8. An envelope whose texts all have their largest size fits.
+#: The size of a record, in bytes of UTF-8. An envelope whose texts all have their largest size
+#: fits.
 MAX_RECORD: Final = 16384
 
-#: How many values of an original are looked at to make its texts safe, and what stands where one can't be.
+#: How many values of an original are looked at to make its texts safe, and what stands where one
+#: can't be.
 _MAX_VALUES: Final = 512
 _REMOVED: Final = "[redacted]"
 
@@ -70,11 +76,12 @@ class Record:
             The version of that system's protocol, where it is known.
 
         body:
-            The original body, if the failure's own form does not say all of it. None: it does, or it did not fit.
+            The original body, if the failure's own form does not say all of it. None: it does, or
+            it did not fit.
 
         fault:
-            The failure in our own form, as it stands in an MCP result's ``_meta``: facts, and the envelope as
-            ``error``.
+            The failure in our own form, as it stands in an MCP result's ``_meta``: facts, and the
+            envelope as ``error``.
 
         handle:
             What a store knows the whole record by. Empty: this is all there is.
@@ -107,7 +114,8 @@ class Record:
 
 def read_record(text: object) -> Record | None:
     """
-    Return the record that a text from a peer is. None: it is none, or larger than `MAX_RECORD`. Never raises.
+    Return the record that a text from a peer is. None: it is none, or larger than `MAX_RECORD`.
+    Never raises.
     """
     if not isinstance(text, str) or not 0 < _size(text[: MAX_RECORD + 1]) <= MAX_RECORD:
         return None
@@ -132,19 +140,30 @@ def read_record(text: object) -> Record | None:
         return None
     profile, version, handle = names
     body, fault = objects
-    return Record(system=system, code=code, profile=profile, version=version, body=body, fault=fault, handle=handle)
+    return Record(
+        system=system,
+        code=code,
+        profile=profile,
+        version=version,
+        body=body,
+        fault=fault,
+        handle=handle,
+    )
 
 
 def passed_on(text: object, safe: Callable[[str], str], *, body: bool = True) -> str | None:
     """
-    Return the record that a text is as a server passes it on: every text of the original made safe. None: it is none.
+    Return the record that a text is as a server passes it on: every text of the original made safe.
+    None: it is none.
 
     The failure's own form stays behind, since the server writes the one that it has by now.
 
     Args:
         text: What a fault carries as its record; any value.
-        safe: What makes a text safe. It also sees each text with its name, as ``{"password":"..."}``.
-        body: Whether the original is passed on at all. Without it, and without a handle, a code may be lost.
+        safe: What makes a text safe. It also sees each text with its name, as
+            ``{"password":"..."}``.
+        body: Whether the original is passed on at all. Without it, and without a handle, a code may
+            be lost.
     """
     record = read_record(text)
     if record is None:
@@ -159,7 +178,9 @@ def passed_on(text: object, safe: Callable[[str], str], *, body: bool = True) ->
     return replace(record, profile=profile, version=version, body=original, fault=None).to_text()
 
 
-def _made_safe(value: Any, name: str, safe: Callable[[str], str], left: list[int], depth: int = 16) -> Any:
+def _made_safe(
+    value: Any, name: str, safe: Callable[[str], str], left: list[int], depth: int = 16
+) -> Any:
     """
     Return a value whose texts are safe; *left* counts down what may still be looked at.
     """
@@ -256,7 +277,8 @@ class RecordStore(Protocol):
     """
     Where a bridge keeps records, while only their handles cross a hop that is not trusted.
 
-    Who was sent a handle can send it again, in an answer to somebody else: a store serves one conversation.
+    Who was sent a handle can send it again, in an answer to somebody else: a store serves one
+    conversation.
     """
 
     def put(self, text: str, /) -> str:

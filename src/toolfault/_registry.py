@@ -2,7 +2,8 @@
 Which rule speaks for an exception.
 
 Rule 1: a registry never changes; ``with_rules`` returns another.
-Rule 2: rules are keyed by the name of the class where it is defined, and found along the MRO: nothing is imported.
+Rule 2: rules are keyed by the name of the class where it is defined, and found along the MRO:
+nothing is imported.
 Rule 3: a package's own class is asked before any builtin, wherever it stands in the MRO.
 """
 
@@ -22,10 +23,12 @@ from toolfault._verdict import Rule, Verdict
 from toolfault.errors import InvalidRule, ToolFault
 
 
-Meaning: TypeAlias = "McpErrorCode | str | McpExecuteError | ToolFault | Verdict | Callable[[Any], Any]"
+Meaning: TypeAlias = (
+    "McpErrorCode | str | McpExecuteError | ToolFault | Verdict | Callable[[Any], Any]"
+)
 """
-What a user may say that an exception means: a code, an envelope, a fault, or a function of the exception that
-returns one of these or None for "no opinion".
+What a user may say that an exception means: a code, an envelope, a fault, or a function of the
+exception that returns one of these or None for "no opinion".
 """
 
 Expect: TypeAlias = "Mapping[type[BaseException] | str, Meaning]"
@@ -39,7 +42,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 class Rules(dict[type[BaseException] | str, Any]):
     """
-    Rules of your own while they are written down: a dict for ``expect=``, with a decorator for functions.
+    Rules of your own while they are written down: a dict for ``expect=``, with a decorator for
+    functions.
 
     As in::
 
@@ -54,13 +58,15 @@ class Rules(dict[type[BaseException] | str, Any]):
 
     def rule(self, *classes: type[BaseException] | str) -> Callable[[_F], _F]:
         """
-        Return a decorator that makes a function the rule for these classes; the function itself stays as it is.
+        Return a decorator that makes a function the rule for these classes; the function itself
+        stays as it is.
 
         Args:
             *classes: Exception classes, or their qualified names.
 
         Raises:
-            InvalidRule: No class is given, one is no exception class and no qualified name, or has a rule already.
+            InvalidRule: No class is given, one is no exception class and no qualified name, or has
+                a rule already.
         """
         if not classes:
             raise InvalidRule("rule() needs the exception classes that the function is for")
@@ -84,13 +90,17 @@ class Registry:
 
     Args:
         rules: Qualified class names to what they mean.
-        load: Called once, at the first look-up, for more rules; so that importing tables costs nothing before.
+        load: Called once, at the first look-up, for more rules; so that importing tables costs
+            nothing before.
     """
 
     __slots__ = ("_found", "_load", "_paths", "_rules")
 
     def __init__(
-        self, rules: Mapping[str, Rule] | None = None, *, load: Callable[[], Mapping[str, Rule]] | None = None
+        self,
+        rules: Mapping[str, Rule] | None = None,
+        *,
+        load: Callable[[], Mapping[str, Rule]] | None = None,
     ) -> None:
         """
         Make a registry; see the class.
@@ -107,12 +117,15 @@ class Registry:
         Return a registry in which these rules win over the present ones.
 
         Raises:
-            InvalidRule: A key is no exception class and no qualified name, a class is given twice, or a
+            InvalidRule: A key is no exception class and no qualified name, a class is given twice,
+                or a
                 meaning is none of those that `Meaning` lists.
         """
         rules = rules_of(expect)
         registry = Registry({**self._all(), **rules})
-        registry._paths = self._paths | {name for name in rules if name.rpartition(".")[0] not in sys.modules}
+        registry._paths = self._paths | {
+            name for name in rules if name.rpartition(".")[0] not in sys.modules
+        }
         return registry
 
     def rules_for(self, cls: type[BaseException]) -> tuple[tuple[str, Rule], ...]:
@@ -131,14 +144,23 @@ class Registry:
 
     def _by_path(self, wanted: set[str]) -> dict[str, Rule]:
         """
-        Return the rules that a user wrote under the path by which a class is imported, where that is loaded now.
+        Return the rules that a user wrote under the path by which a class is imported, where that
+        is loaded now.
         """
         found = {
             name: getattr(sys.modules.get(name.rpartition(".")[0]), name.rpartition(".")[2], None)
             for name in self._paths
         }
-        defined = {qualified_name(cls): self._rules[name] for name, cls in found.items() if isinstance(cls, type)}
-        return {name: rule for name, rule in defined.items() if name in wanted and name not in self._paths}
+        defined = {
+            qualified_name(cls): self._rules[name]
+            for name, cls in found.items()
+            if isinstance(cls, type)
+        }
+        return {
+            name: rule
+            for name, rule in defined.items()
+            if name in wanted and name not in self._paths
+        }
 
     def verdict_on(self, exc: BaseException) -> tuple[str, Verdict] | None:
         """
@@ -192,7 +214,9 @@ def rules_of(expect: Expect) -> dict[str, Rule]:
         InvalidRule: As `Registry.with_rules`.
     """
     if not is_mapping(expect):
-        raise InvalidRule(f"expect maps classes to what they mean, such as {{ValueError: 'internal'}}, not {expect!r}")
+        raise InvalidRule(
+            f"expect maps classes to what they mean, such as {{ValueError: 'internal'}}, not {expect!r}"
+        )
     rules: dict[str, Rule] = {}
     for key, meaning in expect.items():
         name = _name_of(key)
@@ -211,7 +235,9 @@ def _name_of(key: object) -> str:
         key = _defined(key)
     if isinstance(key, type) and issubclass(key, BaseException):
         if issubclass(key, _NEVER_ASKED):
-            raise InvalidRule(f"no rule is asked about {key.__name__}: it speaks for itself, or passes unanswered")
+            raise InvalidRule(
+                f"no rule is asked about {key.__name__}: it speaks for itself, or passes unanswered"
+            )
         return qualified_name(key)
     if (
         isinstance(key, str)
@@ -226,7 +252,8 @@ def _name_of(key: object) -> str:
 
 def _defined(name: str) -> object:
     """
-    Return the class that a name leads to where its module is loaded; rules know classes by where they are defined.
+    Return the class that a name leads to where its module is loaded; rules know classes by where
+    they are defined.
 
     Raises:
         InvalidRule: The module is loaded, and has no such class.
@@ -253,7 +280,9 @@ def _rule_of(name: str, meaning: object) -> Rule:
         raise InvalidRule(f"the rule for {name} must be {choices}, not {meaning!r}")
     if callable(meaning):
         if not is_plain_function(meaning) or not takes_one(meaning):
-            raise InvalidRule(f"the rule for {name} must be a plain function of the exception alone, not {meaning!r}")
+            raise InvalidRule(
+                f"the rule for {name} must be a plain function of the exception alone, not {meaning!r}"
+            )
         return _Function(name, meaning)
     try:
         return verdict_from(meaning)
@@ -279,7 +308,9 @@ class _Function:
         try:
             return verdict_from(answer)
         except (TypeError, ValueError) as cause:
-            raise InvalidRule(f"the rule for {self.name} returned {answer!r}, which is no meaning: {cause}") from None
+            raise InvalidRule(
+                f"the rule for {self.name} returned {answer!r}, which is no meaning: {cause}"
+            ) from None
 
 
 def verdict_from(meaning: object) -> Verdict:

@@ -2,8 +2,10 @@
 Making text safe to show and to serialize.
 
 Rule 1: nothing here raises, whatever an object does when it is asked for its text.
-Rule 2: at most `WINDOW` characters of any text are looked at; size is limited before any pattern runs.
-Rule 3: a pattern's quantifiers are bounded, or the last thing in it, so that time grows with the text and no faster.
+Rule 2: at most `WINDOW` characters of any text are looked at; size is limited before any pattern
+runs.
+Rule 3: a pattern's quantifiers are bounded, or the last thing in it, so that time grows with the
+text and no faster.
 """
 
 from __future__ import annotations
@@ -57,8 +59,9 @@ def safe_str(value: object) -> str:
     """
     Return the text of anything.
 
-    A str comes back whole. Everything else is limited to `WINDOW` characters: dicts, lists and tuples become JSON,
-    bytes are decoded, an object that can't say what it is becomes its class's name in angle brackets.
+    A str comes back whole. Everything else is limited to `WINDOW` characters: dicts, lists and
+    tuples become JSON, bytes are decoded, an object that can't say what it is becomes its class's
+    name in angle brackets.
 
     Raises:
         KeyboardInterrupt: A signal arrived meanwhile. Nothing else.
@@ -84,10 +87,12 @@ def safe_repr(value: object) -> str:
 
 def text_of(exc: BaseException) -> str:
     """
-    Return the best text that an exception has, at most `WINDOW` characters; empty if it has nothing to say.
+    Return the best text that an exception has, at most `WINDOW` characters; empty if it has nothing
+    to say.
 
-    A KeyError shows its key without the quotes that ``str`` adds, and an exception whose only argument is a dict, a
-    list or bytes shows that readably, unless the class has a ``__str__`` of its own.
+    A KeyError shows its key without the quotes that ``str`` adds, and an exception whose only
+    argument is a dict, a list or bytes shows that readably, unless the class has a ``__str__`` of
+    its own.
     """
     args: tuple[object, ...] = _ARGS.__get__(exc) or ()
     text = _argument(exc, args)
@@ -113,7 +118,11 @@ def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
             return arg[:WINDOW]
         if arg is None:
             return ""
-        return _text_or_none(arg) if issubclass(type(arg), (dict, list, tuple, bytes, bytearray)) else None
+        return (
+            _text_or_none(arg)
+            if issubclass(type(arg), (dict, list, tuple, bytes, bytearray))
+            else None
+        )
     return _text_or_none(arg) if shown_by is KeyError.__str__ else None
 
 
@@ -145,7 +154,11 @@ def _bounded(value: object, room: list[int], depth: int) -> object:
         room[0] -= len(text)
         return text
     room[0] -= 1
-    if value is None or kind in (bool, float) or (kind is int and cast("int", value).bit_length() < _INT_BITS):
+    if (
+        value is None
+        or kind in (bool, float)
+        or (kind is int and cast("int", value).bit_length() < _INT_BITS)
+    ):
         return value
     if not issubclass(kind, (dict, list, tuple)):
         text = safe_str(value)[: max(0, room[0])]
@@ -175,7 +188,8 @@ def _bounded(value: object, room: list[int], depth: int) -> object:
 
 def encodable(text: str) -> str:
     """
-    Return a text that UTF-8 can encode: surrogate pairs joined, each lone surrogate replaced by U+FFFD.
+    Return a text that UTF-8 can encode: surrogate pairs joined, each lone surrogate replaced by
+    U+FFFD.
     """
     if text.isascii():
         return text
@@ -188,9 +202,11 @@ def encodable(text: str) -> str:
 
 def clean(text: str) -> str:
     r"""
-    Return a text without the characters that hide, reorder or command: printable ones, ``\n`` and ``\t`` stay, in NFC.
+    Return a text without the characters that hide, reorder or command: printable ones, ``\n`` and
+    ``\t`` stay, in NFC.
 
-    Escape sequences of terminals go as a whole. Emoji and scripts that join with U+200D lose the joining.
+    Escape sequences of terminals go as a whole. Emoji and scripts that join with U+200D lose the
+    joining.
     """
     if text.isascii():
         if text.isprintable() or not pattern(_CONTROL).search(text):
@@ -204,7 +220,8 @@ def clean(text: str) -> str:
 _CONTROL: Final = r"[\x00-\x08\x0b-\x1f\x7f]"
 _LINE_END: Final = "\r\n?|[\x85\u2028\u2029]"
 
-# No body holds an introducer, so no character is looked at twice. A sequence without an end loses its introducer.
+# No body holds an introducer, so no character is looked at twice. A sequence without an end loses
+# its introducer.
 _CONTROL_SEQUENCE: Final = r"""(?x)
           (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]) [^\x07\x1b\x80-\x9f]{0,8192} (?:\x07|\x1b\\|\x9c)   # OSC DCS SOS PM APC
         | (?:\x1b\[|\x9b) [0-?]{0,64} [\ -/]{0,16} [@-~]                                           # CSI
@@ -215,7 +232,9 @@ _CONTROL_SEQUENCE: Final = r"""(?x)
 
 @cache
 def _invisible() -> re.Pattern[str]:
-    planes = "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(0xF))
+    planes = "".join(
+        f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(0xF)
+    )
     return re.compile(
         "["
         "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # invisible, fillers, Mongolian selectors
@@ -234,7 +253,8 @@ def plain(text: str) -> str:
     """
     Return a text without Python tracebacks, markup, object addresses and pydantic's links.
 
-    Of an HTML document its title stays. Angle brackets that are no markup stay: ``a < b``, ``List<int>``, ``<city>``.
+    Of an HTML document its title stays. Angle brackets that are no markup stay: ``a < b``,
+    ``List<int>``, ``<city>``.
     """
     for _ in range(_NESTED):
         if "Traceback (" not in text and "File " not in text:
@@ -251,7 +271,9 @@ def plain(text: str) -> str:
     return text
 
 
-_ADDRESS_IN_REPR: Final = r"(<[\w.]{1,200}(?:[ ][^\s<>]{1,200}){0,4}?) at 0x[0-9a-fA-F]{4,16}\b[^<>]{0,500}>"
+_ADDRESS_IN_REPR: Final = (
+    r"(<[\w.]{1,200}(?:[ ][^\s<>]{1,200}){0,4}?) at 0x[0-9a-fA-F]{4,16}\b[^<>]{0,500}>"
+)
 _ADDRESS: Final = r" at 0x[0-9a-fA-F]{4,16}\b"
 _PYDANTIC_LINK: Final = r"\s{0,8}For further information visit https://errors\.pydantic\.dev/\S*"
 _HEADER: Final = "Traceback (most recent call last):"
@@ -282,7 +304,8 @@ def _without_traceback(text: str) -> str:
 
 
 def _around(before: str, after: str) -> list[str]:
-    # What stands on the header's own line. Line ends that were spelled out ("\\n") are read as such.
+    # What stands on the header's own line. Line ends that were spelled out ("\\n") are read as
+    # such.
     before = pattern(_MARGIN).sub("", before.removesuffix("Exception Group ")).rstrip()
     if "\\n" in after:
         after = " ".join(part for part in after.split("\\n") if part[:1] not in ("", " ", "\t"))
@@ -293,12 +316,13 @@ def _around(before: str, after: str) -> list[str]:
 _MARGIN: Final = r"^[ ]{0,80}[|+](?:[ |+-]{0,80}-{4,80}(?: (?:\d{1,4}|\.{3}) -{4,80})?|[ |+-]{0,80}?(?:(?<=[|+]) |$))"
 
 # Between the tracebacks of a chain, with empty lines around.
-_BETWEEN: Final = ("The above exception was the direct cause", "During handling of the above exception")
+_BETWEEN: Final = (
+    "The above exception was the direct cause",
+    "During handling of the above exception",
+)
 
 # One that stands without its header. The file's name may be all that is secret in it.
-_FRAME: Final = (
-    r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*+)?\n?'
-)
+_FRAME: Final = r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*+)?\n?'
 
 
 #: Elements that nobody takes for a placeholder, and those that stand inside a line.
@@ -306,7 +330,9 @@ _ELEMENT: Final = (
     "html|head|body|div|span|p|br|hr|b|i|u|em|strong|a|ul|ol|li|dl|dt|dd|h[1-6]|table|tbody|thead|tr|td|th|pre|img"
     "|script|style|meta|iframe|svg|center|font|nav|footer|noscript|blockquote|tt|sup|sub|button|small"
 )
-_INLINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "sup", "tt", "u"))
+_INLINE: Final = frozenset(
+    ("a", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "sup", "tt", "u")
+)
 
 
 def _without_markup(text: str) -> str:
@@ -317,7 +343,11 @@ def _without_markup(text: str) -> str:
         end = pattern(_DOCUMENT_END).search(body)
         tail = body[end.end() :] if end else ""
         title = pattern(_TITLE).search(body)
-        text = " ".join(part for part in (head.rstrip(), title[1].strip() if title else "", tail.strip()) if part)
+        text = " ".join(
+            part
+            for part in (head.rstrip(), title[1].strip() if title else "", tail.strip())
+            if part
+        )
         if "<" not in text:
             return text
     text = pattern(_HIDDEN_CONTENT).sub(" ", text)
@@ -347,7 +377,9 @@ _DOCUMENT: Final = r"(?i)<!doctype html|<html\b|<head\b|<body\b"
 _DOCUMENT_END: Final = r"(?i)</html\s{0,8}>"
 _TITLE: Final = r"(?i)<title[^<>]{0,200}>([^<]{0,500})"
 # To the end of the text if nothing closes it.
-_HIDDEN_CONTENT: Final = r"(?is)<(script|style)\b(?:(?!</\1).)*+(?:</\1\s{0,8}>?)?|<!--(?:(?!-->).)*+(?:-->)?"
+_HIDDEN_CONTENT: Final = (
+    r"(?is)<(script|style)\b(?:(?!</\1).)*+(?:</\1\s{0,8}>?)?|<!--(?:(?!-->).)*+(?:-->)?"
+)
 _CLOSING: Final = r"</([A-Za-z][\w:.-]{0,60})"
 _TAG: Final = r"<[?!][^<>]{0,500}>?|</?([A-Za-z][\w:.-]{0,60})(?:[\s/][^<>]{0,2000})?(?:>|\Z)"
 
@@ -361,7 +393,8 @@ def one_line(text: str) -> str:
 
 def cut(text: str, limit: int) -> str:
     """
-    Return at most *limit* bytes of UTF-8 of a text, between two code points; what was cut ends in "…".
+    Return at most *limit* bytes of UTF-8 of a text, between two code points; what was cut ends in
+    "…".
     """
     if len(text) * 4 <= limit:
         return text
@@ -370,4 +403,7 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit and len(encoded) <= limit:
         return text
     mark = "…" if limit >= 3 else ""
-    return encoded[: max(0, limit - 3) if mark else max(0, limit)].decode("utf-8", "ignore").rstrip() + mark
+    return (
+        encoded[: max(0, limit - 3) if mark else max(0, limit)].decode("utf-8", "ignore").rstrip()
+        + mark
+    )

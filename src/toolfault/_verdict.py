@@ -1,8 +1,9 @@
 """
 What a rule says of one exception.
 
-Rule 1: a verdict is data. Rules make verdicts; only `_classify` makes envelopes of them.
-Rule 2: a message in a verdict is composed of safe parts. Without one, the exception's own text may be shown.
+Rule 1: a verdict is data. Rules make verdicts; only `_judge` makes envelopes of them.
+Rule 2: a message in a verdict is composed of safe parts. Without one, the exception's own text may
+be shown.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ Family: TypeAlias = Literal[
     "other",
 ]
 """
-What an exception is about; decides whether it explains the exception that was raised while it was handled.
+What an exception is about; decides whether it explains the exception that was raised while it was
+handled.
 """
 
 Origin: TypeAlias = Literal["tool", "upstream", "adapter", "gateway", "transport"]
@@ -62,8 +64,8 @@ class Verdict:
             Seconds that an upstream asked for, rounded up.
 
         message:
-            A sentence made of safe parts (status, errno name, SQLSTATE). None: the exception's own text is
-            safe enough to be redacted and shown.
+            A sentence made of safe parts (status, errno name, SQLSTATE). None: the exception's own
+            text is safe enough to be redacted and shown.
 
         hint:
             What the caller could do instead; from a table, never from an upstream.
@@ -78,7 +80,8 @@ class Verdict:
             The HTTP status that an upstream answered.
 
         paths:
-            The files that it is about. If an argument of the call names one of them, `callers` is the code.
+            The files that it is about. If an argument of the call names one of them, `callers` is
+            the code.
 
         callers:
             The code if an argument of the call names one of `paths` or `urls`; None: no difference.
@@ -87,15 +90,16 @@ class Verdict:
             The URLs or hosts that it is about; as `paths`.
 
         credentials:
-            It is a refusal of credentials: ``internal`` where the guard says that they are the server's own.
+            It is a refusal of credentials: ``internal`` where the guard says that they are the
+            server's own.
 
         forwarded:
-            It blames values that a thin tool forwards from its caller: ``internal`` where the guard says that
-            it forwards none.
+            It blames values that a thin tool forwards from its caller: ``internal`` where the guard
+            says that it forwards none.
 
         proxied:
-            It is a refusal that a proxy may have sent: ``network_blocked`` for hosts outside the guard's
-            ``egress_allow``.
+            It is a refusal that a proxy may have sent: ``network_blocked`` for hosts outside the
+            guard's ``egress_allow``.
 
         outcome:
             Whether the call happened, where an author says so.
@@ -104,7 +108,8 @@ class Verdict:
             A cause chain that an author gave, oldest first.
 
         quote:
-            What an upstream's answer said, as it came; shown only where the guard's owner asks for it.
+            What an upstream's answer said, as it came; shown only where the guard's owner asks for
+            it.
 
         instead:
             Judge this exception in place of its wrapper.
@@ -133,5 +138,6 @@ class Verdict:
 
 Rule: TypeAlias = Verdict | Callable[[Any], Verdict | None]
 """
-What an exception class means: always the same, or decided by looking at the exception. None: no opinion.
+What an exception class means: always the same, or decided by looking at the exception. None: no
+opinion.
 """

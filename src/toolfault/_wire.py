@@ -1,7 +1,8 @@
 """
 Every place on the wire where a failure stands: one writer, one reader.
 
-Rule 1: ``content[0].text`` is the envelope's message, verbatim; what else the text says, `Guidance` decides.
+Rule 1: ``content[0].text`` is the envelope's message, verbatim; what else the text says, `Guidance`
+decides.
 Rule 2: what is not JSON, or no UTF-8, never leaves.
 Rule 3: if even the writing fails, `LAST_RESORT` leaves.
 """
@@ -42,7 +43,8 @@ class Guidance(StrEnum):
     """The bare contract: nothing more in the text, and no ``_meta`` unless the envelope has no other place."""
 
 
-#: The envelope for when everything else has failed; made once, so that nothing can go wrong with it.
+#: The envelope for when everything else has failed; made once, so that nothing can go wrong with
+#: it.
 LAST_RESORT: Final[dict[str, Any]] = {
     "content": [{"type": "text", "text": "The tool failed, and so did the report of its failure."}],
     "isError": True,
@@ -55,14 +57,17 @@ LAST_RESORT: Final[dict[str, Any]] = {
 }
 
 
-def to_result(fault: ToolFault, *, guidance: Guidance = Guidance.BLOCK, structured: bool = True) -> dict[str, Any]:
+def to_result(
+    fault: ToolFault, *, guidance: Guidance = Guidance.BLOCK, structured: bool = True
+) -> dict[str, Any]:
     """
     Return a fault as a ``CallToolResult`` in wire spelling.
 
     Args:
         fault: What went wrong.
         guidance: What the text says besides the message.
-        structured: False puts the envelope into ``_meta`` instead of ``structuredContent``, for a tool whose
+        structured: False puts the envelope into ``_meta`` instead of ``structuredContent``, for a
+            tool whose
             ``outputSchema`` has no room for it.
 
     Returns:
@@ -99,12 +104,17 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
     if guidance is not Guidance.NONE and (advice := advice_for(fault.envelope)):
         advice = encodable(advice)
         texts = [message, advice] if guidance is Guidance.BLOCK else [f"{message}\n{advice}"]
-    result: dict[str, Any] = {"content": [{"type": "text", "text": text} for text in texts], "isError": True}
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": text} for text in texts],
+        "isError": True,
+    }
     facts: dict[str, Any] = {"v": META_VERSION}
     if guidance is not Guidance.NONE:
         for key, value in fault.facts.items():
             if value is not None and key not in {"v", "error"}:
-                facts[str(key)] = value if type(value) is str and value.isascii() else json_safe(value)
+                facts[str(key)] = (
+                    value if type(value) is str and value.isascii() else json_safe(value)
+                )
         if fault.outcome is not None:
             facts["outcome"] = fault.outcome
     if structured:
@@ -118,12 +128,19 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
 
 def advice_for(envelope: McpExecuteError) -> str:
     """
-    Return what a model may do about a failure: whether and when to retry, and the hint. Empty: nothing.
+    Return what a model may do about a failure: whether and when to retry, and the hint. Empty:
+    nothing.
     """
     parts: list[str] = []
     wait = envelope.retry_after_seconds
     if envelope.retryable:
-        when = "" if wait is None else " now" if wait == 0 else f" after {wait} second{'s' * (wait != 1)}"
+        when = (
+            ""
+            if wait is None
+            else " now"
+            if wait == 0
+            else f" after {wait} second{'s' * (wait != 1)}"
+        )
         parts.append(f"The same call may succeed if it is retried{when or ' later'}.")
     if envelope.hint:
         parts.append(f"Hint: {envelope.hint}")
@@ -132,7 +149,8 @@ def advice_for(envelope: McpExecuteError) -> str:
 
 def json_safe(value: Any, depth: int = 8) -> Any:
     """
-    Return a value as JSON that every serializer takes: finite numbers, encodable text; what is deeper becomes text.
+    Return a value as JSON that every serializer takes: finite numbers, encodable text; what is
+    deeper becomes text.
     """
     if isinstance(value, str):
         return encodable(value)
@@ -153,7 +171,8 @@ def json_safe(value: Any, depth: int = 8) -> Any:
 #: Where SEP-3313, a draft, wants a failure to stand in a result's ``_meta``.
 TOOL_FAILURE_KEY: Final = "io.modelcontextprotocol/toolFailure"
 
-#: The longest text, in characters, that is tried as JSON; and how many content blocks are looked at.
+#: The longest text, in characters, that is tried as JSON; and how many content blocks are looked
+#: at.
 MAX_JSON: Final = 65536
 _MAX_BLOCKS: Final = 64
 
@@ -185,7 +204,8 @@ class Reading:
     @property
     def texts(self) -> tuple[str, ...]:
         """
-        Return the texts of the content blocks, whole; collected anew each time, since most results need none.
+        Return the texts of the content blocks, whole; collected anew each time, since most results
+        need none.
         """
         return texts_of(self.content)
 
@@ -205,7 +225,8 @@ class Reading:
 
     def bodies(self) -> Iterator[tuple[FoundIn, Any]]:
         """
-        Go through the places where an envelope may stand, strongest first; JSON in a text is read when it is its turn.
+        Go through the places where an envelope may stand, strongest first; JSON in a text is read
+        when it is its turn.
         """
         if self.structured is not None:
             yield "structured_content", self.structured
@@ -223,21 +244,25 @@ _NO_META: Final[Mapping[Any, Any]] = {}
 
 def read(result: Any) -> Reading | None:
     """
-    Return what stands where in a result of any SDK version, or as a dict in either spelling. None: it is no result.
+    Return what stands where in a result of any SDK version, or as a dict in either spelling. None:
+    it is no result.
     """
     flag = member(result, "isError", "is_error")
     content = member(result, "content")
     structured = member(result, "structuredContent", "structured_content")
     if flag is None and structured is None and not isinstance(content, list | tuple | str):
         return None
-    failed = as_flag(flag) is True and member(result, "resultType", "result_type") != "input_required"
+    failed = (
+        as_flag(flag) is True and member(result, "resultType", "result_type") != "input_required"
+    )
     meta = as_mapping(member(result, "_meta", "meta")) if failed else _NO_META
     return Reading(is_error=failed, structured=structured, meta=meta, content=content)
 
 
 def json_in(text: str) -> Any:
     """
-    Return the JSON object or array that a text is. None: it is something else, or too long to be tried.
+    Return the JSON object or array that a text is. None: it is something else, or too long to be
+    tried.
     """
     if len(text) > MAX_JSON or not (stripped := text.strip()).startswith(("{", "[")):
         return None
@@ -250,7 +275,8 @@ def json_in(text: str) -> Any:
 @dataclass(frozen=True, slots=True)
 class Advised:
     """
-    What `hosting.model_text`, or `advice_for` behind a message, left of a fault. None: it does not say.
+    What `hosting.model_text`, or `advice_for` behind a message, left of a fault. None: it does not
+    say.
     """
 
     message: str
@@ -275,7 +301,8 @@ _ADVICE: Final = rf"(?s)\n(?P<code>)(?P<final>)(?:{_RETRIED})(?:\nHint: (?P<hint
 
 def advised_in(text: str) -> Advised | None:
     """
-    Return what a text says by the words of `model_text` or `advice_for`, for who has nothing else. None: nothing.
+    Return what a text says by the words of `model_text` or `advice_for`, for who has nothing else.
+    None: nothing.
     """
     if len(text) > WINDOW or "\n" not in text:
         return None
@@ -307,7 +334,8 @@ def member(obj: Any, *names: str) -> Any:
 
 
 def _own_fields(obj: object, names: tuple[str, ...]) -> list[str]:
-    # FastMCP warns of the other major's spelling, which its shim gives the SDK's models beside their own fields.
+    # FastMCP warns of the other major's spelling, which its shim gives the SDK's models beside
+    # their own fields.
     try:
         fields: Any = getattr(type(obj), "__pydantic_fields__", ())
     except Exception:  # noqa: BLE001 -- and so may its class's
@@ -352,7 +380,11 @@ def texts_of(content: Any) -> tuple[str, ...]:
         return ()
     found: list[str] = []
     for block in content[:_MAX_BLOCKS]:
-        text = block if isinstance(block, str) else member(block, "text") or member(member(block, "resource"), "text")
+        text = (
+            block
+            if isinstance(block, str)
+            else member(block, "text") or member(member(block, "resource"), "text")
+        )
         if isinstance(text, str):
             found.append(text)
     return tuple(found)

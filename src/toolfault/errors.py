@@ -7,8 +7,8 @@ What toolfault raises.
         - InvalidEnvelope
         - InvalidRule
 
-`ToolFault` is the one exception for a tool's author to raise, and for a client to catch. The others are mistakes:
-of a peer (`InvalidEnvelope`), or of whoever configures a guard (`InvalidRule`).
+`ToolFault` is the one exception for a tool's author to raise, and for a client to catch. The others
+are mistakes: of a peer (`InvalidEnvelope`), or of whoever configures a guard (`InvalidRule`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
     """
     A failed tool call: the envelope, and the facts around it.
 
-    A tool raises it; ``raise ToolFault(...) from exc`` fills the envelope's cause chain. The client half returns
-    or raises the same class. A subclass may fix the code, and then takes the message first::
+    A tool raises it; ``raise ToolFault(...) from exc`` fills the envelope's cause chain. The client
+    half returns or raises the same class. A subclass may fix the code, and then takes the message
+    first::
 
         class OutOfStock(ToolFault):
             code = McpErrorCode.INVALID_ARGUMENTS
@@ -74,7 +75,8 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
             Messages of the underlying failures, oldest first. Empty: taken from ``__cause__``.
 
         outcome:
-            Whether the call happened: ``not_executed``, ``unknown`` or ``executed``. None: nothing is known.
+            Whether the call happened: ``not_executed``, ``unknown`` or ``executed``. None: nothing
+            is known.
 
     Attributes:
         code:
@@ -87,16 +89,19 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
             As given.
 
         facts:
-            What travels beside the envelope in ``_meta`` (``id``, ``origin``, ``upstream_status``, ...).
+            What travels beside the envelope in ``_meta`` (``id``, ``origin``, ``upstream_status``,
+            ...).
 
         received:
-            The body as it came from a peer, unknown codes and members included. None for a fault made here.
+            The body as it came from a peer, unknown codes and members included. None for a fault
+            made here.
 
         found_in:
             Where in the peer's answer it was found. None for a fault made here.
 
     Raises:
-        ValueError: There is no such code or category, or the wait is no wait; the message names the choices.
+        ValueError: There is no such code or category, or the wait is no wait; the message names the
+            choices.
         TypeError: Code and message do not fit the class.
     """
 
@@ -150,7 +155,9 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
         if retryable is not None and not isinstance(retryable, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"retryable must be True, False or None, not {retryable!r}")
         if outcome not in {None, "not_executed", "unknown", "executed"}:
-            raise ValueError(f"outcome must be not_executed, unknown, executed or None, not {outcome!r}")
+            raise ValueError(
+                f"outcome must be not_executed, unknown, executed or None, not {outcome!r}"
+            )
         if isinstance(causes, str):
             raise ValueError("causes is a list of texts, not one text")
         self._set(
@@ -159,7 +166,9 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
                 message=message,
                 category=default_category if category is None else category_named(category),
                 retryable=default_retryable if retryable is None else retryable,
-                retry_after_seconds=None if retry_after_seconds is None else whole_seconds(retry_after_seconds),
+                retry_after_seconds=None
+                if retry_after_seconds is None
+                else whole_seconds(retry_after_seconds),
                 hint=None if hint is None else safe_str(hint),
                 cause_chain=tuple(safe_str(cause) for cause in causes),
             ),
@@ -173,8 +182,14 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
             return code_named(fixed), safe_str(args[0])
         if fixed is None and len(args) == 2:
             return code_named(args[0]), safe_str(args[1])
-        wanted = "(code, message)" if fixed is None else f"(message): its class fixes the code {code_named(fixed)}"
-        raise TypeError(f"{cls.__name__} takes {wanted}; {len(args)} positional arguments were given")
+        wanted = (
+            "(code, message)"
+            if fixed is None
+            else f"(message): its class fixes the code {code_named(fixed)}"
+        )
+        raise TypeError(
+            f"{cls.__name__} takes {wanted}; {len(args)} positional arguments were given"
+        )
 
     def _set(
         self,
@@ -241,11 +256,15 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
 
     def __eq__(self, other: object) -> bool:
         """
-        Tell whether another fault of the same class says the same; where and as what each was found is not compared.
+        Tell whether another fault of the same class says the same; where and as what each was found
+        is not compared.
         """
         if not isinstance(other, ToolFault) or type(self) is not type(other):
             return NotImplemented
-        mine, yours = (self.envelope, self.outcome, self.facts), (other.envelope, other.outcome, other.facts)
+        mine, yours = (
+            (self.envelope, self.outcome, self.facts),
+            (other.envelope, other.outcome, other.facts),
+        )
         return self is other or mine == yours
 
     def __hash__(self) -> int:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from toolfault._attempts import Attempt, Retried, RetryObserver, Stopped
-from toolfault._case import Call
+from toolfault._judge.case import Call
+from toolfault._retry.attempts import Attempt, Retried, RetryObserver, Stopped
 from toolfault.errors import ToolFault
 
 
@@ -16,13 +16,15 @@ __all__ = ["Attempt", "AttemptHook", "FailureHook", "Retried", "RetryObserver", 
 
 FailureHook: TypeAlias = Callable[[ToolFault, BaseException, Call], object]
 """
-Called with the fault, the exception as it was raised, and the call, after a failure was judged and logged.
+Called with the fault, the exception as it was raised, and the call, after a failure was judged and
+logged.
 
-It runs where the tool ran, so it must be quick, and it is no coroutine function. What it raises is logged, and
-changes nothing.
+It runs where the tool ran, so it must be quick, and it is no coroutine function. What it raises is
+logged, and changes nothing.
 """
 
 AttemptHook: TypeAlias = Callable[[Attempt], object]
 """
-Called with what came of an attempt, before the wait for the next. What it raises is logged, and changes nothing.
+Called with what came of an attempt, before the wait for the next. What it raises is logged, and
+changes nothing.
 """

@@ -11,8 +11,8 @@ from types import FunctionType
 from typing import Any
 
 from toolfault._codes import McpErrorCategory, McpErrorCode, category_named, code_named
-from toolfault._parse import parse
-from toolfault._retry import Retry
+from toolfault._read.parse import parse
+from toolfault._retry.retry import Retry
 from toolfault._verdict import Origin, Outcome
 from toolfault.errors import ToolFault
 
@@ -66,8 +66,15 @@ def assert_fault(
         if value is not None and getattr(envelope, name) != value
     ]
     beside = {"outcome": (outcome, fault.outcome), "origin": (origin, fault.facts.get("origin"))}
-    differs += [f"{name} is {came}, not {want}" for name, (want, came) in beside.items() if want not in {None, came}]
-    for name, part, text in (("message", message, envelope.message), ("hint", hint, envelope.hint or "")):
+    differs += [
+        f"{name} is {came}, not {want}"
+        for name, (want, came) in beside.items()
+        if want not in {None, came}
+    ]
+    for name, part, text in (
+        ("message", message, envelope.message),
+        ("hint", hint, envelope.hint or ""),
+    ):
         if part is not None and part not in text:
             differs.append(f"the {name} has no {part!r}")
     if differs:
@@ -79,8 +86,8 @@ class FailingTool:
     """
     A tool that fails on cue: each call raises the next exception of a list, then it answers.
 
-    Register it as it is: ``server.tool(name="flaky")(FailingTool([TimeoutError()]))`` needs a guarded server, and
-    ``guarded(FailingTool(...))`` none.
+    Register it as it is: ``server.tool(name="flaky")(FailingTool([TimeoutError()]))`` needs a
+    guarded server, and ``guarded(FailingTool(...))`` none.
 
     Args:
         failures: What the first calls raise, in turn; None for one that works.
@@ -99,8 +106,8 @@ class FailingTool:
         self._answer = answer
         self.calls = 0
         self.__name__ = "failing_tool"
-        # It fails as a function of the test's own module would: what is raised on purpose there, is on purpose here.
-        # A frame is the only way to that module.
+        # It fails as a function of the test's own module would: what is raised on purpose there, is
+        # on purpose here. A frame is the only way to that module.
         home = sys._getframe(1).f_globals  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         self._raise = FunctionType(_raised.__code__, home)
         self.__wrapped__ = FunctionType(_answers.__code__, home)
@@ -137,4 +144,6 @@ def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Re
     async def skip(seconds: float) -> None:
         made.append(seconds)
 
-    return dataclasses.replace(retry or Retry(), sleep=skip, sleep_sync=made.append, random=lambda: 0.0)
+    return dataclasses.replace(
+        retry or Retry(), sleep=skip, sleep_sync=made.append, random=lambda: 0.0
+    )

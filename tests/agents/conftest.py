@@ -3,8 +3,8 @@ Servers as processes of their own, for agent frameworks that start them over std
 """
 
 import pytest
-from agents_shop import Peer, Shop
 
+from agents_shop import Peer, Shop
 from toolfault import Retry
 from toolfault.testing import no_waits
 

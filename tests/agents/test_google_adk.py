@@ -10,7 +10,6 @@ import gc
 from importlib.util import find_spec
 
 import pytest
-from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.models import BaseLlm, LlmResponse
@@ -21,6 +20,7 @@ from google.genai import types
 from mcp import StdioServerParameters
 from mcp.types import Tool
 
+from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from toolfault import Budget, Retry, ToolFault, parse
 from toolfault.hosting import META_KEY, to_result
 from toolfault.integrations.google_adk import ToolFaultPlugin

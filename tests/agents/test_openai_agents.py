@@ -9,10 +9,10 @@ import anyio
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
 from agents.mcp import MCPServer, MCPServerStdio
-from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from mcp.types import CallToolResult, Tool
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
+from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from toolfault import McpErrorCode, Retry, parse
 from toolfault.hosting import META_KEY
 from toolfault.integrations.openai_agents import RetryingMCPServer, custom_data

@@ -7,7 +7,6 @@ import json
 
 import anyio
 import pytest
-from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from fastmcp.exceptions import ToolError
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, ModelRetry, UnexpectedModelBehavior
 from pydantic_ai.exceptions import ApprovalRequired
@@ -15,6 +14,7 @@ from pydantic_ai.mcp import MCPToolset, StdioTransport
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+from agents_shop import ASKED, ORDER, TOGETHER, Watcher, each_case, seen_together, watched
 from toolfault import Budget, Retry, ToolFault
 from toolfault.integrations.pydantic_ai import RetryingToolset
 from toolfault.testing import no_waits

@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 
 import pytest
-from agents_shop import ROOT, Peer
 from anyio.from_thread import start_blocking_portal
 from mcp import ClientSession, StdioServerParameters
 
+from agents_shop import ROOT, Peer
 from toolfault import McpErrorCode, Retry
 
 

@@ -8,7 +8,6 @@ import sys
 
 import anyio
 import pytest
-from agents_shop import TOGETHER, Watcher, seen_together, watched
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
@@ -23,6 +22,7 @@ from langgraph.types import Command
 from mcp import McpError
 from mcp.types import CallToolResult, ErrorData, ImageContent, TextContent
 
+from agents_shop import TOGETHER, Watcher, seen_together, watched
 from toolfault import Budget, McpErrorCode, ToolFault, parse
 from toolfault.hosting import to_result
 from toolfault.integrations.langchain import ToolFaultInterceptor

@@ -3,6 +3,7 @@ The README's blocks for these frameworks run; they need no network until a model
 """
 
 import pytest
+
 from framework_blocks import blocks_for
 
 

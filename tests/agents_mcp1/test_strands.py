@@ -10,7 +10,6 @@ import sys
 
 import anyio
 import pytest
-from agents_shop import TOGETHER, seen_together
 from mcp import StdioServerParameters, stdio_client
 from mcp.types import Tool, ToolAnnotations
 from strands import Agent, tool
@@ -19,6 +18,7 @@ from strands.models import Model
 from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 
+from agents_shop import TOGETHER, seen_together
 from toolfault import Budget, Retry, ToolFault
 from toolfault.hosting import to_result
 from toolfault.integrations import strands

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from vector_match import matches
 
 from toolfault.dialects.a2c_smcp import (
     ErrorCode,
@@ -28,6 +27,7 @@ from toolfault.dialects.a2c_smcp import (
     read_tool_result,
     user_text,
 )
+from vector_match import matches
 
 
 SPECS = Path(__file__).parents[2] / "specs"

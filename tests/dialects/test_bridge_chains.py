@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from toolfault import Guidance, McpErrorCategory, McpErrorCode, ToolFault, parse
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
 from toolfault._names import META_KEY
-from toolfault._received import full_envelope
 from toolfault._record import MAX_RECORD
+from toolfault._untrusted import full_envelope
 from toolfault._wire import to_result
 from toolfault.dialects import MemoryStore, a2a, a2c_smcp, jsonrpc, tool_failure
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+
 from case_checks import Unmet, check
 from case_server import _call_all, tool_name
 

@@ -17,18 +17,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-import fastmcp_faults
 import pytest
-from failures import NEVER_TOLD, a_cancellation_passes, a_thousand_at_once
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from mcp import Client as SDKClient
 from mcp import StdioServerParameters
 from mcp.shared.exceptions import MCPError
-from transports import http_server
 
+import fastmcp_faults
+from failures import NEVER_TOLD, a_cancellation_passes, a_thousand_at_once
 from toolfault import parse
 from toolfault.testing import assert_fault
+from transports import http_server
 
 
 #: FastMCP serializes a value of another type than the annotated one, and pydantic warns of it on the way.

@@ -10,7 +10,6 @@ import warnings
 import weakref
 
 import anyio
-import fastmcp_faults
 import httpx2
 import pytest
 from fastmcp import Client, FastMCP
@@ -23,6 +22,7 @@ from fastmcp.tools.tool_transform import ArgTransform
 from mcp.types import InputRequiredResult
 from pydantic import BaseModel
 
+import fastmcp_faults
 from toolfault import Disclosure, Guard, ToolFault, parse
 from toolfault.integrations.fastmcp import ToolFaultMiddleware
 from toolfault.integrations.mcp import guarded
@@ -436,7 +436,7 @@ def test_a_tool_that_is_replaced_is_held_against_its_new_schema():
 
 
 def test_listing_computes_a_schema_once(monkeypatch):
-    import toolfault.integrations.fastmcp._memory as room
+    import toolfault.integrations.fastmcp._tool_cache as room
 
     computed = []
     widen = room.widen_schema

@@ -4,11 +4,11 @@ One function as a guarded tool: every shape, with and without a guarded server a
 
 import anyio
 import pytest
-from guarded_shapes import SHAPES
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.server.mcpserver.tools import Tool
 
+from guarded_shapes import SHAPES
 from toolfault import Guard, InvalidRule, Retry, parse
 from toolfault.integrations.mcp import GuardedMCPServer, guarded, install
 from toolfault.testing import FailingTool, assert_fault

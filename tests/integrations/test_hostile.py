@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import anyio
-import hostile_server
 import pytest
 from mcp import Client, StdioServerParameters
+
+import hostile_server
 
 
 NAMES = sorted(tool.name for tool in anyio.run(hostile_server.server.list_tools))

@@ -7,9 +7,7 @@ import logging
 from functools import partial
 
 import anyio
-import failures
 import pytest
-from failures import ERAS, FAILURES, NEVER_TOLD, WAYS
 from mcp import Client
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver.exceptions import ToolError
@@ -17,6 +15,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 from pydantic import BaseModel
 
+import failures
+from failures import ERAS, FAILURES, NEVER_TOLD, WAYS
 from toolfault import Guard, McpErrorCode, ToolFault, parse
 from toolfault.integrations.mcp import guarded, install
 from toolfault.testing import assert_fault

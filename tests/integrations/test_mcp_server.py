@@ -5,11 +5,11 @@ An `MCPServer` behind a guard, through real clients: every failure, over every t
 import json
 from functools import partial
 
-import failures
 import pytest
-from failures import ERAS, FAILURES, NEVER_TOLD, WAYS
 from mcp.shared.exceptions import MCPError
 
+import failures
+from failures import ERAS, FAILURES, NEVER_TOLD, WAYS
 from toolfault import parse
 
 

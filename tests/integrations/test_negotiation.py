@@ -4,7 +4,6 @@ The extension is said by both sides, and needed by neither.
 
 import anyio
 import pytest
-from failures import ERAS, in_session
 from mcp import Client
 from mcp.client import advertise as sdk_advertise
 from mcp.server import MCPServer
@@ -12,6 +11,7 @@ from mcp.server.extension import Extension
 from mcp.server.lowlevel import Server
 from mcp.types import ListToolsResult, Tool
 
+from failures import ERAS, in_session
 from toolfault import McpErrorCode, parse
 from toolfault.integrations.mcp import GuardedMCPServer, advertise, install
 

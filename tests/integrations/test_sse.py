@@ -5,9 +5,9 @@ The transport of the first revision, server-sent events with a second address fo
 import anyio
 from mcp import Client
 from mcp.client.sse import sse_client
-from transports import FAULT_SERVER, http_server
 
 from toolfault.testing import assert_fault
+from transports import FAULT_SERVER, http_server
 
 
 def test_a_failure_over_sse():

@@ -5,9 +5,9 @@ Several processes behind one port, without sessions: which of them answers makes
 import anyio
 import pytest
 from mcp import Client
-from transports import FAULT_SERVER, http_server
 
 from toolfault.testing import assert_fault
+from transports import FAULT_SERVER, http_server
 
 
 CLIENTS = 20

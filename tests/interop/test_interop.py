@@ -19,6 +19,7 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters
+
 from transports import FAULT_SERVER
 
 

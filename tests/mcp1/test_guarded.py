@@ -4,13 +4,13 @@ One function as a guarded tool of mcp 1.x: every shape, with and without a guard
 
 import anyio
 import pytest
-from guarded_shapes import SHAPES, Answer, plain_async, plain_sync
 from mcp.server.fastmcp import Context, FastMCP
 from mcp.server.fastmcp.tools import Tool
 from mcp.server.lowlevel import Server
 from mcp.shared.memory import create_connected_server_and_client_session as connected
 from mcp.types import TextContent
 
+from guarded_shapes import SHAPES, Answer, plain_async, plain_sync
 from toolfault import Guard, McpErrorCode, ToolFault, parse
 from toolfault.integrations.mcp import guarded, install
 from toolfault.testing import FailingTool, assert_fault

@@ -6,12 +6,12 @@ import json
 
 import anyio
 import pytest
-from failures import FAILURES, WAYS, a_thousand_at_once, is_answered, leaks_nothing
 from mcp import McpError, types
-from transports import V1_FAULT_SERVER, connected_to_1, http_server
 
+from failures import FAILURES, WAYS, a_thousand_at_once, is_answered, leaks_nothing
 from toolfault import parse
 from toolfault.testing import assert_fault
+from transports import V1_FAULT_SERVER, connected_to_1, http_server
 
 
 KINDS = ["fastmcp", "lowlevel"]

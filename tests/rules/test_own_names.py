@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfault._codes import McpErrorCode
-from toolfault.rules.own_names import WORDS, verdict_for_name
+from toolfault._judge.own_names import WORDS, verdict_for_name
 
 
 QUOTA = McpErrorCode.QUOTA_EXCEEDED

@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 import anyio
 from mcp import Client, StdioServerParameters
-from transports import http_server
 
 from toolfault import parse
+from transports import http_server
 
 
 SERVER = Path(__file__).parent / "server.py"

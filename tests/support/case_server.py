@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from case_checks import Came
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
+from case_checks import Came
 from toolfault import parse
 
 

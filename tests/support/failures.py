@@ -5,9 +5,9 @@ The ways in which a tool call fails, and what has to come of each; and the sessi
 import json
 
 import anyio
-from transports import HERE, connected, http_server
 
 from toolfault.testing import assert_fault
+from transports import HERE, connected, http_server
 
 
 WAYS = ["memory", "stdio", "http", "http-json"]

@@ -10,7 +10,6 @@ import sys
 
 import anyio
 import anyio.to_thread
-import fault_server
 import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -24,6 +23,7 @@ from mcp.types import (
 )
 from pydantic import BaseModel
 
+import fault_server
 from toolfault import Guard
 from toolfault.integrations.mcp import install
 

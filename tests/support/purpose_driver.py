@@ -8,7 +8,7 @@ import inspect
 import json
 import sys
 
-from toolfault._purpose import Home, purpose_of
+from toolfault._judge.deliberate import Home, purpose_of
 
 
 ROOMS = ("bodies", "calls", "passing", "odd", "elsewhere", "together", "models")

@@ -17,9 +17,9 @@ def _judge():
         bare = sys.modules["toolfault"] = types.ModuleType("toolfault")
         bare.__path__ = [os.environ["PURPOSE_TOOLFAULT"]]
         bare.__spec__ = importlib.machinery.ModuleSpec("toolfault", None, is_package=True)
-    from toolfault import _purpose
+    from toolfault._judge import deliberate
 
-    return _purpose
+    return deliberate
 
 
 def report(*tools, also=()):

@@ -17,9 +17,8 @@ import warnings
 from pathlib import Path
 
 from purpose_driver import Everywhere
-
-from toolfault import _purpose
-from toolfault._purpose import purpose_of
+from toolfault._judge import deliberate
+from toolfault._judge.deliberate import purpose_of
 
 
 #: Modules whose functions may be called with anything.
@@ -103,10 +102,10 @@ def heard():
     """
     home, places, wrong = Everywhere(), {True: set(), False: set()}, []
     for exc in failures():
-        tb = _purpose._innermost(exc.__traceback__)
+        tb = deliberate._innermost(exc.__traceback__)
         code = tb.tb_frame.f_code
         known = statements(code.co_filename)
-        if isinstance(exc, _purpose.BUGS) or known is None:
+        if isinstance(exc, deliberate.BUGS) or known is None:
             continue  # decided by the class; made by C, or frozen
         if isinstance(exc, TypeError) and "TypeError" not in code.co_names:
             continue  # the interpreter's own word at a raise

@@ -1,9 +1,11 @@
 """
-Foreign error vocabularies, one room each, and the store for what a bridge does not send across an untrusted hop.
+Foreign error vocabularies, one room each, and the store for what a bridge does not send across an
+untrusted hop.
 
-`a2a`, `a2c_smcp` and `tool_failure` have ``encode`` and ``decode``; a hop from one to another is a decode and an
-encode. `jsonrpc` only writes, since `toolfault.parse` is the reader of JSON-RPC errors. The first two take ``store=``:
-then what the other vocabulary can't say stays in the store, and only a handle travels.
+`a2a`, `a2c_smcp` and `tool_failure` have ``encode`` and ``decode``; a hop from one to another is a
+decode and an encode. `jsonrpc` only writes, since `toolfault.parse` is the reader of JSON-RPC
+errors. The first two take ``store=``: then what the other vocabulary can't say stays in the store,
+and only a handle travels.
 """
 
 from toolfault._record import MemoryStore, RecordStore

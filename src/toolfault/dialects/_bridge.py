@@ -1,9 +1,12 @@
 """
 One hop of a failure into a foreign vocabulary, or out of it; what the dialects share.
 
-Rule 1: the number comes from the tables alone. All else that is known travels in a record, where the carrier has room.
-Rule 2: a record is used only if its code maps, by the tables, to the code that arrived with it; else the table speaks.
-Rule 3: what a peer sent is shown only through `toolfault._received`, whether it came in a record or beside it.
+Rule 1: the number comes from the tables alone. All else that is known travels in a record, where
+the carrier has room.
+Rule 2: a record is used only if its code maps, by the tables, to the code that arrived with it;
+else the table speaks.
+Rule 3: what a peer sent is shown only through `toolfault._untrusted`, whether it came in a record
+or beside it.
 Rule 4: an original body is never read for a text to show.
 """
 
@@ -16,9 +19,9 @@ from typing import Any, Final
 
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._names import META_KEY
-from toolfault._received import envelope_of, facts_of, full_envelope
 from toolfault._record import MAX_RECORD, RECORD_FACT, Record, RecordStore, System, read_record
 from toolfault._text import encodable
+from toolfault._untrusted import envelope_of, facts_of, full_envelope
 from toolfault._verdict import Outcome
 from toolfault._wire import as_mapping, to_result
 from toolfault.dialects._tables import Code, Vocabulary, meaning, reason_in, translated
@@ -63,7 +66,11 @@ class Outbound:
 
 
 def outbound(
-    fault: ToolFault, vocabulary: Vocabulary, *, store: RecordStore | None = None, limit: int = MAX_RECORD
+    fault: ToolFault,
+    vocabulary: Vocabulary,
+    *,
+    store: RecordStore | None = None,
+    limit: int = MAX_RECORD,
 ) -> Outbound:
     """
     Return what is to be written of a fault in a vocabulary.
@@ -104,7 +111,8 @@ def inbound(
     store: RecordStore | None = None,
 ) -> ToolFault:
     """
-    Return the fault that a foreign error is: the one that a fitting record restores, else what the tables say.
+    Return the fault that a foreign error is: the one that a fitting record restores, else what the
+    tables say.
 
     Args:
         vocabulary: Whose code it is.
@@ -115,7 +123,8 @@ def inbound(
         body: The original, for the way back.
         profile: The profile of the original.
         version: The version of its protocol.
-        reason: What tells the code's meanings apart: ``details.reason`` in A2C-SMCP, the status in A2A.
+        reason: What tells the code's meanings apart: ``details.reason`` in A2C-SMCP, the status in
+            A2A.
         hint: What the original's own members advise.
         retry_after_seconds: The wait that the carrier's own header asks for.
         outcome: What the original's own members say of whether the call happened.
@@ -124,7 +133,8 @@ def inbound(
         store: Where records stay; what the fault carries on is a handle.
 
     Returns:
-        The fault. Hint, wait and outcome count only where no record is restored. Never raises on a peer's values.
+        The fault. Hint, wait and outcome count only where no record is restored. Never raises on a
+        peer's values.
     """
     as_came = body if received is None else received
     kept = _resolved(read_record(record), store)
@@ -141,13 +151,16 @@ def inbound(
     )
     system: System = "a2a" if vocabulary == DROID else vocabulary
     profile = DROID if vocabulary == DROID else profile
-    facts = _carried(Record(system=system, code=code, profile=profile, version=version, body=body), store)
+    facts = _carried(
+        Record(system=system, code=code, profile=profile, version=version, body=body), store
+    )
     return ToolFault.of(envelope, outcome=outcome, facts=facts, received=as_came, found_in=found_in)
 
 
 def original(fault: ToolFault, store: RecordStore | None = None) -> Record:
     """
-    Return the record of a fault: the foreign one that it carries, if that still fits its code, else its own.
+    Return the record of a fault: the foreign one that it carries, if that still fits its code, else
+    its own.
     """
     ours = _own_form(fault)
     record = _resolved(read_record(fault.facts.get(RECORD_FACT)), store)
@@ -160,7 +173,8 @@ def original(fault: ToolFault, store: RecordStore | None = None) -> Record:
 
 def fits(record: Record, vocabulary: Vocabulary, arrived: Iterable[Code]) -> bool:
     """
-    Tell whether a record's code maps to one of the codes that arrived, and what it restores to its own code.
+    Tell whether a record's code maps to one of the codes that arrived, and what it restores to its
+    own code.
     """
     if image(record, vocabulary) not in set(arrived):
         return False
@@ -178,7 +192,8 @@ def image(record: Record, vocabulary: Vocabulary) -> Code:
 
 
 def _own_form(fault: ToolFault) -> dict[str, Any]:
-    # What the writer of results puts into `_meta`; there is one form of a failure, wherever it stands.
+    # What the writer of results puts into `_meta`; there is one form of a failure, wherever it
+    # stands.
     ours: dict[str, Any] = to_result(fault, structured=False)["_meta"][META_KEY]
     ours.pop(RECORD_FACT, None)
     return ours
@@ -186,14 +201,18 @@ def _own_form(fault: ToolFault) -> dict[str, Any]:
 
 def _as_received(fault: ToolFault, envelope: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
     """
-    Return the code as it came, and the envelope with the words and members that only the peer's body has, if any.
+    Return the code as it came, and the envelope with the words and members that only the peer's
+    body has, if any.
     """
     raw = fault.received
     try:
         folded = McpExecuteError.from_wire(raw)
     except InvalidEnvelope:
         folded = None
-    if folded is None or (folded.code, folded.category) != (fault.envelope.code, fault.envelope.category):
+    if folded is None or (folded.code, folded.category) != (
+        fault.envelope.code,
+        fault.envelope.category,
+    ):
         return envelope["code"], None
     strange = {str(name): value for name, value in raw.items() if name not in _MEMBERS}
     body = {**envelope, "code": raw["code"], "category": raw["category"], **strange}
@@ -221,7 +240,9 @@ def _restored(
         facts |= _carried(replace(record, fault=None), store)
     if record.system == "mcp" and record.body is not None:
         received = record.body
-    return ToolFault.of(envelope, outcome=outcome, facts=facts, received=received, found_in=found_in)
+    return ToolFault.of(
+        envelope, outcome=outcome, facts=facts, received=received, found_in=found_in
+    )
 
 
 # ---- records on their way
@@ -249,7 +270,8 @@ def _deposited(record: Record, store: RecordStore | None, limit: int) -> str | N
 
 def _resolved(record: Record | None, store: RecordStore | None) -> Record | None:
     """
-    Return the whole record that a handle stands for; the record itself if it has none or the store knows no more.
+    Return the whole record that a handle stands for; the record itself if it has none or the store
+    knows no more.
     """
     if record is None or store is None or not record.handle:
         return record

@@ -1,9 +1,11 @@
 """
 Which code of one vocabulary stands for which of another.
 
-Rule 1: where two vocabularies have a table of their own, it is used; else the way leads by the contract's ten codes.
+Rule 1: where two vocabularies have a table of their own, it is used; else the way leads by the
+contract's ten codes.
 Rule 2: a code that a table does not know has the table's fallback as its image.
-Rule 3: no table leads to a number that may not be sent where it arrives: 4008 belongs to the handshake of A2C-SMCP.
+Rule 3: no table leads to a number that may not be sent where it arrives: 4008 belongs to the
+handshake of A2C-SMCP.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from toolfault._wire import as_mapping
 
 Vocabulary = Literal["mcp", "a2c", "a2a", "protocol-droid"]
 """
-The codes of one system. ``a2a`` is the official table, ``protocol-droid`` what that crate sends under the same name.
+The codes of one system. ``a2a`` is the official table, ``protocol-droid`` what that crate sends
+under the same name.
 """
 
 Code = str | int
@@ -48,7 +51,9 @@ class Table:
 
     rows: Mapping[Code, Code]
     other: Code
-    by_reason: Mapping[Code, Mapping[str, Code]] = field(default_factory=dict[Code, Mapping[str, Code]])
+    by_reason: Mapping[Code, Mapping[str, Code]] = field(
+        default_factory=dict[Code, Mapping[str, Code]]
+    )
     other_reason: Code = McpErrorCode.INTERNAL.value
 
     def image(self, code: Code, reason: str | None) -> Code:
@@ -79,11 +84,17 @@ _A2A_TO_MCP: Final[dict[Code, tuple[Code, ...]]] = {
     _NOT_FOUND: (-32601,),
     _ARGUMENTS: (-32602,),
 }
-_A2A_TO_A2C: Final[dict[Code, tuple[Code, ...]]] = {400: (-32700, -32600, -32602), 404: (-32601,), 500: (-32603,)}
+_A2A_TO_A2C: Final[dict[Code, tuple[Code, ...]]] = {
+    400: (-32700, -32600, -32602),
+    404: (-32601,),
+    500: (-32603,),
+}
 
 #: Why a file or a blob was refused: 4017, 4018, 4019.
 _REFUSED: Final[Mapping[str, Code]] = {
-    **dict.fromkeys(("traversal", "not_found", "too_large", "invalid_handle", "gone", "range"), _ARGUMENTS),
+    **dict.fromkeys(
+        ("traversal", "not_found", "too_large", "invalid_handle", "gone", "range"), _ARGUMENTS
+    ),
     **dict.fromkeys(("invalid_upload", "invalid_declaration", "integrity"), _ARGUMENTS),
     "forbidden": _DENIED,
     "busy": _QUOTA,
@@ -111,11 +122,18 @@ A2A_INTERNAL: Final = -32603
 
 _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
     ("mcp", "a2a"): Table({_NOT_FOUND: -32004, _ARGUMENTS: -32602}, other=-32603),
-    # It answers -32601 for what is known and not supported. Its two codes for authentication speak of credentials,
-    # not of what a known caller may do.
+    # It answers -32601 for what is known and not supported. Its two codes for authentication speak
+    # of credentials, not of what a known caller may do.
     ("mcp", "protocol-droid"): Table({_NOT_FOUND: -32601, _ARGUMENTS: -32602}, other=-32603),
     ("mcp", "a2c"): Table(
-        {_NOT_FOUND: 4001, _TIMEOUT: 4004, _ARGUMENTS: 400, _DENIED: 4007, _INTERNAL: 500, _UNKNOWN: 500},
+        {
+            _NOT_FOUND: 4001,
+            _TIMEOUT: 4004,
+            _ARGUMENTS: 400,
+            _DENIED: 4007,
+            _INTERNAL: 500,
+            _UNKNOWN: 500,
+        },
         other=4003,
     ),
     ("a2a", "mcp"): Table(
@@ -152,9 +170,12 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
         other_reason=500,
     ),
     ("protocol-droid", "mcp"): Table(
-        {**_inverted(_A2A_TO_MCP), -32000: _ARGUMENTS, -32001: _DENIED, -32002: _DENIED}, other=_UNKNOWN
+        {**_inverted(_A2A_TO_MCP), -32000: _ARGUMENTS, -32001: _DENIED, -32002: _DENIED},
+        other=_UNKNOWN,
     ),
-    ("protocol-droid", "a2c"): Table({**_inverted(_A2A_TO_A2C), -32000: 400, -32001: 4006, -32002: 4007}, other=500),
+    ("protocol-droid", "a2c"): Table(
+        {**_inverted(_A2A_TO_A2C), -32000: 400, -32001: 4006, -32002: 4007}, other=500
+    ),
     ("a2c", "mcp"): Table(
         _inverted(
             {
@@ -170,7 +191,11 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
     ),
     ("a2c", "a2a"): Table(
         _inverted(
-            {-32602: (400, 404, 4016, 4017, 4018, 4019), -32004: (4001, 4002, 4005, 4014, 4015), -32009: (4008,)}
+            {
+                -32602: (400, 404, 4016, 4017, 4018, 4019),
+                -32004: (4001, 4002, 4005, 4014, 4015),
+                -32009: (4008,),
+            }
         ),
         other=-32603,
     ),
@@ -183,7 +208,9 @@ _OVERRIDES: Final[Mapping[tuple[Vocabulary, Code], tuple[McpErrorCategory, bool]
 }
 
 
-def translated(code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None) -> Code:
+def translated(
+    code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None
+) -> Code:
     """
     Return the code of another vocabulary that stands for a code.
 
@@ -202,14 +229,18 @@ def translated(code: Code, source: Vocabulary, target: Vocabulary, reason: str |
     return translated(translated(code, source, "mcp", reason), "mcp", target)
 
 
-def comes_back(code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None) -> bool:
+def comes_back(
+    code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None
+) -> bool:
     """
     Tell whether the table alone leads back to a code. False: without a record it is lost.
     """
     return translated(translated(code, source, target, reason), target, source) == code
 
 
-def meaning(code: Code, source: Vocabulary, reason: str | None = None) -> tuple[McpErrorCode, McpErrorCategory, bool]:
+def meaning(
+    code: Code, source: Vocabulary, reason: str | None = None
+) -> tuple[McpErrorCode, McpErrorCategory, bool]:
     """
     Return what a code means in the contract's words: code, category, retryable.
     """
@@ -222,7 +253,8 @@ def reason_in(body: Any, source: Vocabulary) -> str | None:
     """
     Return what tells the meanings of one code apart. None: nothing does.
 
-    In a payload of A2C-SMCP it is ``details.reason``, in an original of A2A the ``status`` that came with it.
+    In a payload of A2C-SMCP it is ``details.reason``, in an original of A2A the ``status`` that
+    came with it.
     """
     holder: Any = as_mapping(body)
     if source == "a2c":

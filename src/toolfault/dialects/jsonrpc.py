@@ -1,8 +1,10 @@
 """
-MCP's own protocol errors: which number means what in which revision, and which a bridge may put on an error.
+MCP's own protocol errors: which number means what in which revision, and which a bridge may put on
+an error.
 
 Rule 1: a tool that failed is answered with a result. An error is for a request that got none.
-Rule 2: a number in the bands that JSON-RPC and the specification keep is sent only where they assigned it.
+Rule 2: a number in the bands that JSON-RPC and the specification keep is sent only where they
+assigned it.
 Rule 3: a bridge never copies a number of A2A: in MCP it would mean nothing, or something else.
 
 `toolfault.parse` is the reader of what `encode` writes, as of every JSON-RPC error.
@@ -95,8 +97,8 @@ The numbers by themselves.
 
 Band: TypeAlias = Literal["standard", "legacy", "specification", "reserved", "application"]
 """
-Who decides what a number means: JSON-RPC; nobody (readers must not assume a meaning); MCP's specification alone;
-nobody yet (JSON-RPC keeps it); whoever sends it.
+Who decides what a number means: JSON-RPC; nobody (readers must not assume a meaning); MCP's
+specification alone; nobody yet (JSON-RPC keeps it); whoever sends it.
 """
 
 #: The first and the last number of each band but the last.
@@ -134,7 +136,8 @@ def meaning(code: object, revision: str = LATEST) -> ProtocolError | None:
 
 def may_be_sent(code: int, revision: str = LATEST) -> bool:
     """
-    Tell whether an error may carry a number in a revision: one that is assigned there, or an application's own.
+    Tell whether an error may carry a number in a revision: one that is assigned there, or an
+    application's own.
     """
     return meaning(code, revision) is not None or band(code) == "application"
 
@@ -143,8 +146,9 @@ def bridged(code: object) -> int:
     """
     Return the number that a bridge may put on an MCP error for a foreign one: itself, or -32603.
 
-    A foreign number keeps its meaning only where JSON-RPC itself gave it, or where it is an application's own. What
-    MCP assigned in the other bands says something of a request that the bridge did not make.
+    A foreign number keeps its meaning only where JSON-RPC itself gave it, or where it is an
+    application's own. What MCP assigned in the other bands says something of a request that the
+    bridge did not make.
     """
     if type(code) is not int or code not in _NUMBERS:
         return INTERNAL_ERROR
@@ -160,7 +164,8 @@ _CODES: Final = {
 
 def encode(fault: ToolFault, *, code: int | None = None) -> dict[str, Any]:
     """
-    Return the ``error`` of a JSON-RPC response, for a server that can't answer a tool call with a result.
+    Return the ``error`` of a JSON-RPC response, for a server that can't answer a tool call with a
+    result.
 
     The envelope and the facts stand in ``data`` under our key, as they do in a result's ``_meta``.
 

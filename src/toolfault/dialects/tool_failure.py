@@ -1,7 +1,8 @@
 """
 SEP-3313, a draft: a failure as one object in a result's ``_meta``.
 
-Rule 1: the object has a class and a code, and neither a message nor room for our facts: those stand beside it.
+Rule 1: the object has a class and a code, and neither a message nor room for our facts: those stand
+beside it.
 Rule 2: only failures of reliability may be called retryable.
 Rule 3: its moments are Unix milliseconds, ours are seconds from now; both ways round up.
 """
@@ -14,13 +15,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from toolfault._backoff import claimed_seconds
 from toolfault._codes import McpErrorCategory, McpErrorCode, fold_code
 from toolfault._envelope import McpExecuteError
-from toolfault._foreign import meaning_of
+from toolfault._meanings.words import meaning_of
 from toolfault._names import META_KEY
-from toolfault._received import ID_BYTES, envelope_of, facts_of, first_shown, full_envelope, shown
+from toolfault._retry_after import claimed_seconds
 from toolfault._text import encodable
+from toolfault._untrusted import ID_BYTES, envelope_of, facts_of, first_shown, full_envelope, shown
 from toolfault._wire import TOOL_FAILURE_KEY, as_flag, as_mapping, json_in, to_result
 from toolfault.errors import ToolFault
 
@@ -47,7 +48,8 @@ def encode(
     fault: ToolFault, *, correlation_id: str | None = None, clock: Callable[[], float] = time.time
 ) -> dict[str, Any]:
     """
-    Return the members of a result's ``_meta`` that tell of a fault: the draft's object, and ours beside it.
+    Return the members of a result's ``_meta`` that tell of a fault: the draft's object, and ours
+    beside it.
 
     Args:
         fault: What went wrong.
@@ -55,10 +57,15 @@ def encode(
         clock: Unix seconds.
     """
     failure = failure_of(fault, correlation_id=correlation_id, clock=clock)
-    return {TOOL_FAILURE_KEY: failure, META_KEY: to_result(fault, structured=False)["_meta"][META_KEY]}
+    return {
+        TOOL_FAILURE_KEY: failure,
+        META_KEY: to_result(fault, structured=False)["_meta"][META_KEY],
+    }
 
 
-def decode(meta: object, texts: Iterable[str] = (), *, clock: Callable[[], float] = time.time) -> ToolFault | None:
+def decode(
+    meta: object, texts: Iterable[str] = (), *, clock: Callable[[], float] = time.time
+) -> ToolFault | None:
     """
     Return the fault that a result's ``_meta`` tells of. Never raises.
 
@@ -68,7 +75,8 @@ def decode(meta: object, texts: Iterable[str] = (), *, clock: Callable[[], float
         clock: Unix seconds.
 
     Returns:
-        Our envelope where it stands beside the draft's object and says the same code. None: there is no such object.
+        Our envelope where it stands beside the draft's object and says the same code. None: there
+        is no such object.
     """
     given = as_mapping(meta)
     failure = given.get(TOOL_FAILURE_KEY)
@@ -82,7 +90,9 @@ def decode(meta: object, texts: Iterable[str] = (), *, clock: Callable[[], float
         whole, outcome, facts = envelope, None, {}
     if failure_id:
         facts.setdefault("id", failure_id)
-    return ToolFault.of(whole, outcome=outcome, facts=facts, found_in="tool_failure", received=failure)
+    return ToolFault.of(
+        whole, outcome=outcome, facts=facts, found_in="tool_failure", received=failure
+    )
 
 
 def failure_of(
@@ -99,7 +109,9 @@ def failure_of(
         "class": kind,
         "code": _BLOCKED if blocked else envelope.code.value,
         "retryable": envelope.retryable and kind == "reliability",
-        "correlationId": encodable(correlation_id or (known if isinstance(known, str) else "") or os.urandom(6).hex()),
+        "correlationId": encodable(
+            correlation_id or (known if isinstance(known, str) else "") or os.urandom(6).hex()
+        ),
     }
     if envelope.retry_after_seconds is not None:
         failure["retryNotBefore"] = math.ceil((clock() + envelope.retry_after_seconds) * 1000)
@@ -112,7 +124,8 @@ def failure_in(
     body: object, texts: Iterable[str], *, clock: Callable[[], float] = time.time
 ) -> tuple[McpExecuteError, str] | None:
     """
-    Return the envelope and the correlation id of the draft's object. None: it lacks its class or its code.
+    Return the envelope and the correlation id of the draft's object. None: it lacks its class or
+    its code.
 
     Args:
         body: What stands under `TOOL_FAILURE_KEY`.
@@ -156,6 +169,7 @@ def _seconds_until(failure: Mapping[Any, Any], clock: Callable[[], float]) -> in
     moment = failure.get("retryNotBefore")
     if isinstance(moment, bool) or not isinstance(moment, int | float) or moment != moment:  # noqa: PLR0124 -- NaN
         return None
-    # In whole milliseconds, as `failure_of` writes them: a fraction of one would make another second.
+    # In whole milliseconds, as `failure_of` writes them: a fraction of one would make another
+    # second.
     now = math.ceil(clock() * 1000)
     return claimed_seconds(moment - now if moment > now else 0, per_second=1000)

@@ -1,3 +1,4 @@
 """
-Code that imports a framework, one room for each; every one uses only the doors of `toolfault.hosting`.
+Code that imports a framework, one room for each; every one uses only the doors of
+`toolfault.hosting`.
 """

@@ -1,9 +1,11 @@
 """
 google-adk: `ToolFaultPlugin` for an app.
 
-Rule 1: only what an MCP server marks as an error is told anew. Answers of the framework's own stay as they are, be it
-a question for confirmation or the text that newer versions make of an exception; that alone may be repeated.
-Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else of it is lost.
+Rule 1: only what an MCP server marks as an error is told anew. Answers of the framework's own stay
+as they are, be it a question for confirmation or the text that newer versions make of an exception;
+that alone may be repeated.
+Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else
+of it is lost.
 Rule 3: what would end the run, ends it.
 """
 
@@ -41,22 +43,27 @@ _EXCEPTIONS: Final = ("MCP tool execution failed: ", "Unexpected error during MC
 
 class ToolFaultPlugin(BasePlugin):
     """
-    A plugin that repeats failed calls of MCP tools where that is safe, and tells the model code, hint and delay.
+    A plugin that repeats failed calls of MCP tools where that is safe, and tells the model code,
+    hint and delay.
 
     Give it to the app; the first plugin that changes a result is the last that sees it::
 
         App(name="shop", root_agent=agent, plugins=[ToolFaultPlugin()])
 
-    Repeated is what the server says did not happen, and what it says is read-only or idempotent. Exceptions are
-    repeated by the same rules; one that no retry mends ends the run, as before, or reaches the model as the framework
-    tells it. The framework makes the first attempt itself: `Retry.timeout` counts from its end, and observers see calls
-    that failed, the first attempt of them as a moment.
+    Repeated is what the server says did not happen, and what it says is read-only or idempotent.
+    Exceptions are repeated by the same rules; one that no retry mends ends the run, as before, or
+    reaches the model as the framework tells it. The framework makes the first attempt itself:
+    `Retry.timeout` counts from its end, and observers see calls that failed, the first attempt of
+    them as a moment.
 
-    What a callback before the tool answers instead of an MCP tool, marked as an error, is taken for the tool's answer.
+    What a callback before the tool answers instead of an MCP tool, marked as an error, is taken for
+    the tool's answer.
 
     Args:
-        retry: The rules. Each toolset gets a budget for its server, unless they have one. None: those of ``Retry()``.
-        idempotent: Tools that may be repeated by your word, as the server or as the model knows them.
+        retry: The rules. Each toolset gets a budget for its server, unless they have one. None:
+            those of ``Retry()``.
+        idempotent: Tools that may be repeated by your word, as the server or as the model knows
+            them.
         name: The plugin's name; an app takes each name once.
 
     Raises:
@@ -64,7 +71,11 @@ class ToolFaultPlugin(BasePlugin):
     """
 
     def __init__(
-        self, retry: Retry | None = None, *, idempotent: Collection[str] = (), name: str = "toolfault"
+        self,
+        retry: Retry | None = None,
+        *,
+        idempotent: Collection[str] = (),
+        name: str = "toolfault",
     ) -> None:
         """
         Make a plugin.
@@ -75,7 +86,8 @@ class ToolFaultPlugin(BasePlugin):
 
     def __getstate__(self) -> dict[str, Any]:
         """
-        Return what a copy, or one in another process, goes on with: all but the calls that are under way.
+        Return what a copy, or one in another process, goes on with: all but the calls that are
+        under way.
         """
         return {name: value for name, value in vars(self).items() if name != "_answered"}
 
@@ -86,17 +98,31 @@ class ToolFaultPlugin(BasePlugin):
         vars(self).update(state, _answered=WeakSet())
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: dict[str, Any],
     ) -> dict[str, Any] | None:
         """
         Return what the model is told instead of a failed result; None: the result stays.
         """
-        if not isinstance(tool, McpTool) or not _is_failure(result) or tool_context in self._answered:
+        if (
+            not isinstance(tool, McpTool)
+            or not _is_failure(result)
+            or tool_context in self._answered
+        ):
             return None
         return await self._ended(tool, tool_args, tool_context, result)
 
     async def on_tool_error_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: Exception,
     ) -> dict[str, Any] | None:
         """
         Return the result of a call that raised at first; None: what it raised ends the run.
@@ -109,10 +135,15 @@ class ToolFaultPlugin(BasePlugin):
         return await self._ended(tool, tool_args, tool_context, error)
 
     async def _ended(
-        self, tool: McpTool, arguments: dict[str, Any], context: ToolContext, first: dict[str, Any] | Exception
+        self,
+        tool: McpTool,
+        arguments: dict[str, Any],
+        context: ToolContext,
+        first: dict[str, Any] | Exception,
     ) -> dict[str, Any] | None:
         """
-        Return how a call ended whose first attempt came to *first*; None: as it began, in an exception.
+        Return how a call ended whose first attempt came to *first*; None: as it began, in an
+        exception.
         """
         # The server speaks of its tool by another name where the toolset has a prefix.
         name = tool.raw_mcp_tool.name

@@ -1,5 +1,6 @@
 """
-langchain-mcp-adapters: `ToolFaultInterceptor` repeats failed calls where that is safe, and tells the model the rest.
+langchain-mcp-adapters: `ToolFaultInterceptor` repeats failed calls where that is safe, and tells
+the model the rest.
 
 ::
 
@@ -62,23 +63,26 @@ class ToolFaultInterceptor:
     """
     Stands around each call of an MCP tool, for ``tool_interceptors=[...]``.
 
-    A failed call is repeated by the rules of `Retry`; each server has a budget of its own. What failed for good
-    reaches the model as a ``ToolMessage`` with ``status="error"``: message, code, whether and when to retry, hint. Its
-    ``artifact`` has the envelope as ``structured_content``. It raises nothing for a failed call, so no retry of
-    LangChain's own repeats it, and inside LangGraph ``handle_tool_errors=False`` has nothing left to raise. Called
-    outside LangGraph a tool fails as it did before, with that text.
+    A failed call is repeated by the rules of `Retry`; each server has a budget of its own. What
+    failed for good reaches the model as a ``ToolMessage`` with ``status="error"``: message, code,
+    whether and when to retry, hint. Its ``artifact`` has the envelope as ``structured_content``. It
+    raises nothing for a failed call, so no retry of LangChain's own repeats it, and inside
+    LangGraph ``handle_tool_errors=False`` has nothing left to raise. Called outside LangGraph a
+    tool fails as it did before, with that text.
 
-    The first interceptor of a list stands outermost: one that asks a person comes before this one, or asks for each
-    attempt.
+    The first interceptor of a list stands outermost: one that asks a person comes before this one,
+    or asks for each attempt.
 
-    A server's hints are known inside LangGraph alone, of the version that lists the tools in its ``ToolRuntime``.
+    A server's hints are known inside LangGraph alone, of the version that lists the tools in its
+    ``ToolRuntime``.
 
     Args:
         retry:
             The rules. None: those of ``Retry()``.
 
         idempotent:
-            Names of tools that are safe to repeat by the operator's word, as the server or as the model knows them.
+            Names of tools that are safe to repeat by the operator's word, as the server or as the
+            model knows them.
 
     Raises:
         ValueError: *idempotent* is one text.
@@ -91,7 +95,9 @@ class ToolFaultInterceptor:
         self._servers = Servers(retry, idempotent)
 
     async def __call__(
-        self, request: MCPToolCallRequest, handler: Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]]
+        self,
+        request: MCPToolCallRequest,
+        handler: Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]],
     ) -> MCPToolCallResult:
         """
         Return what the last attempt came to.
@@ -141,10 +147,18 @@ def _told(
     """
     call_id: Any = getattr(request.runtime, "tool_call_id", None)
     if call_id is None:
-        kept = [block for block in result.content if block.type != "text" or says_more(block.text, fault, told)]
+        kept = [
+            block
+            for block in result.content
+            if block.type != "text" or says_more(block.text, fault, told)
+        ]
         return result.model_copy(update={"content": [TextContent(type="text", text=told), *kept]})
     blocks = [_BLOCKS[block.type](block) for block in result.content if block.type in _BLOCKS]
-    more = [block for block in blocks if block["type"] != "text" or says_more(block["text"], fault, told)]
+    more = [
+        block
+        for block in blocks
+        if block["type"] != "text" or says_more(block["text"], fault, told)
+    ]
     return ToolMessage(
         content=[{"type": "text", "text": told}, *more] if more else told,
         name=name,

@@ -1,8 +1,10 @@
 """
-openai-agents: `RetryingMCPServer` in front of a server's class, and `custom_data` for what runs return.
+openai-agents: `RetryingMCPServer` in front of a server's class, and `custom_data` for what runs
+return.
 
 Rule 1: only ``call_tool`` differs; what it raises in the end leaves as it was raised.
-Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else of it is lost.
+Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else
+of it is lost.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ _log = logging.getLogger("toolfault")
 
 class RetryingMCPServer(MCPServer):
     """
-    A server whose failed calls are repeated where that is safe, and told to the model with code, hint and delay.
+    A server whose failed calls are repeated where that is safe, and told to the model with code,
+    hint and delay.
 
     Put it before one of the framework's classes::
 
@@ -50,12 +53,15 @@ class RetryingMCPServer(MCPServer):
         async with Shop(params={"url": "https://example.com/mcp"}) as server:
             Agent("clerk", mcp_servers=[server])
 
-    Repeated is what the server says did not happen, and what it says is read-only or idempotent. Exceptions
-    are repeated by the same rules, so leave ``max_retry_attempts`` at 0: it repeats them whether that is safe or not.
+    Repeated is what the server says did not happen, and what it says is read-only or idempotent.
+    Exceptions are repeated by the same rules, so leave ``max_retry_attempts`` at 0: it repeats them
+    whether that is safe or not.
 
     Args:
-        *args: For the framework's class, as are *options*. ``custom_data_extractor`` is `custom_data`, unless given.
-        retry: The rules. They get a budget for this server, unless they have one. None: those of ``Retry()``.
+        *args: For the framework's class, as are *options*. ``custom_data_extractor`` is
+        `custom_data`, unless given.
+        retry: The rules. They get a budget for this server, unless they have one. None: those of
+            ``Retry()``.
         idempotent: Tools that may be repeated by your word.
 
     Raises:
@@ -74,7 +80,11 @@ class RetryingMCPServer(MCPServer):
             )
 
     def __init__(
-        self, *args: Any, retry: Retry | None = None, idempotent: Collection[str] = (), **options: Any
+        self,
+        *args: Any,
+        retry: Retry | None = None,
+        idempotent: Collection[str] = (),
+        **options: Any,
     ) -> None:
         """
         Make a server that is not connected yet.
@@ -119,7 +129,9 @@ class RetryingMCPServer(MCPServer):
 def _told(result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt]) -> CallToolResult:
     text = model_text(fault, attempts)
     rest = [
-        block for block in result.content if not isinstance(block, TextContent) or says_more(block.text, fault, text)
+        block
+        for block in result.content
+        if not isinstance(block, TextContent) or says_more(block.text, fault, text)
     ]
     changed: dict[str, Any] = {"content": [TextContent(type="text", text=text), *rest]}
     if beside := meta_beside(fault):
@@ -129,7 +141,8 @@ def _told(result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt])
 
 def custom_data(ctx: MCPToolCustomDataContext) -> dict[str, Any] | None:
     """
-    Return the envelope of a failed call, for the run's output item: ``item.custom_data["io.github.toolfault/error"]``.
+    Return the envelope of a failed call, for the run's output item:
+    ``item.custom_data["io.github.toolfault/error"]``.
 
     It is a ``custom_data_extractor`` of the framework; None for a success.
     """

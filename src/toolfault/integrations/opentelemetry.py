@@ -1,14 +1,16 @@
 """
 OpenTelemetry: `Telemetry` counts, measures and traces failures, on both sides of the protocol.
 
-Names are those of the conventions for MCP where they have one (semantic-conventions-genai, docs/gen-ai/mcp.md, status
-Development), and stand under ``toolfault.`` where they have none.
+Names are those of the conventions for MCP where they have one (semantic-conventions-genai,
+docs/gen-ai/mcp.md, status Development), and stand under ``toolfault.`` where they have none.
 
 Rule 1: no message, argument or result becomes an attribute.
-Rule 2: every attribute of a metric, and every name of a span, has few values, whatever a peer sends: a tool's name is
-``_OTHER`` until the tool is known to exist.
-Rule 3: an error that a retry mended is not recorded on the call; a cancellation is recorded as no error.
-Rule 4: ``error.type`` keeps the convention's words; which error it was, ``toolfault.error.code`` says.
+Rule 2: every attribute of a metric, and every name of a span, has few values, whatever a peer
+sends: a tool's name is ``_OTHER`` until the tool is known to exist.
+Rule 3: an error that a retry mended is not recorded on the call; a cancellation is recorded as no
+error.
+Rule 4: ``error.type`` keeps the convention's words; which error it was, ``toolfault.error.code``
+says.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ _OTHER: Final = "_OTHER"
 #: The conventions' bounds of both histograms, in seconds.
 _BOUNDS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 
-#: Errors that are the caller's fault, and no failure of the server (semantic-conventions-genai, #404).
+#: Errors that are the caller's fault, and no failure of the server (semantic-conventions-genai,
+#: #404).
 _CALLERS: Final = frozenset({-32700, -32600, -32601, -32602, -32002})
 
 #: What JSON-RPC sets apart for its own errors and a server's; a peer may send any number.
@@ -80,7 +83,8 @@ _NO_RESULT: Final = frozenset({"jsonrpc_error", "exception"})
 
 _ORIGINS: Final = frozenset({"tool", "upstream", "adapter", "gateway", "transport"})
 
-#: Correlation ids as they are made, UUIDs included; what else a peer calls one may be anything, a password too.
+#: Correlation ids as they are made, UUIDs included; what else a peer calls one may be anything, a
+#: password too.
 _is_id = re.compile(r"[0-9A-Fa-f-]{8,64}").fullmatch
 
 
@@ -95,12 +99,15 @@ class _Served:
         self.fault: ToolFault | None = None
 
 
-_serving: Final[ContextVar[_Served | None]] = ContextVar("toolfault_opentelemetry_serving", default=None)
+_serving: Final[ContextVar[_Served | None]] = ContextVar(
+    "toolfault_opentelemetry_serving", default=None
+)
 
 
 class Telemetry:
     """
-    Spans and metrics of tool calls; one serves any number of servers and clients, from many threads.
+    Spans and metrics of tool calls; one serves any number of servers and clients, from many
+    threads.
 
     A server, whose spans are the SDK's own::
 
@@ -112,20 +119,23 @@ class Telemetry:
 
         retrying(session, Retry(observers=[telemetry]))
 
-    ======================================  ==============================================================
-    ``mcp.server.operation.duration``       histogram in seconds of ``tools/call``, by tool and error
-    ``toolfault.server.failures``           failures by code, category, retryable and tool
-    ``mcp.client.operation.duration``       histogram in seconds of each attempt
-    ``toolfault.client.failures``           calls that stayed failed, likewise and by why there was no further attempt
-    ``toolfault.client.retries``            attempts after the first, by tool
-    ======================================  ==============================================================
+    ======================================
+    ============================================================== ``mcp.server.operation.duration``
+    histogram in seconds of ``tools/call``, by tool and error ``toolfault.server.failures``
+    failures by code, category, retryable and tool ``mcp.client.operation.duration``       histogram
+    in seconds of each attempt ``toolfault.client.failures``           calls that stayed failed,
+    likewise and by why there was no further attempt ``toolfault.client.retries``
+    attempts after the first, by tool ======================================
+    ==============================================================
 
-    Spans get ``toolfault.error.`` ``code``, ``category``, ``retryable``, ``origin`` and ``id``, which the server's log
-    repeats. A client's call is a span of kind INTERNAL, with ``toolfault.retry.attempts`` and
-    ``toolfault.retry.stopped``; below it stands one of kind CLIENT for each attempt.
+    Spans get ``toolfault.error.`` ``code``, ``category``, ``retryable``, ``origin`` and ``id``,
+    which the server's log repeats. A client's call is a span of kind INTERNAL, with
+    ``toolfault.retry.attempts`` and ``toolfault.retry.stopped``; below it stands one of kind CLIENT
+    for each attempt.
 
     Args:
-        tracer_provider: None: the global one. A server's spans are made by its SDK, with the global one.
+        tracer_provider: None: the global one. A server's spans are made by its SDK, with the global
+            one.
         meter_provider: None: the global one.
         clock: A monotonic clock in seconds.
     """
@@ -147,12 +157,20 @@ class Telemetry:
 
         def duration(side: str, description: str) -> Histogram:
             name = f"mcp.{side}.operation.duration"
-            return meter.create_histogram(name, "s", description, explicit_bucket_boundaries_advisory=_BOUNDS)
+            return meter.create_histogram(
+                name, "s", description, explicit_bucket_boundaries_advisory=_BOUNDS
+            )
 
-        self._served = duration("server", "The duration of a request, from its receipt until its result is sent.")
-        self._sent = duration("client", "The duration of a request, from its sending until its result is received.")
+        self._served = duration(
+            "server", "The duration of a request, from its receipt until its result is sent."
+        )
+        self._sent = duration(
+            "client", "The duration of a request, from its sending until its result is received."
+        )
         self._server_failures = meter.create_counter(
-            "toolfault.server.failures", "{failure}", "Tool calls that a server answered with a failure."
+            "toolfault.server.failures",
+            "{failure}",
+            "Tool calls that a server answered with a failure.",
         )
         self._client_failures = meter.create_counter(
             "toolfault.client.failures", "{failure}", "Tool calls of a client that stayed failed."
@@ -167,7 +185,8 @@ class Telemetry:
         """
         Count a failure, and say on the running span which it is: a `hooks.FailureHook`.
 
-        A span of the SDK that is named after a tool that is not there gets a name that a caller can't choose.
+        A span of the SDK that is named after a tool that is not there gets a name that a caller
+        can't choose.
         """
         exists = call.phase != "lookup"
         if exists:
@@ -187,7 +206,8 @@ class Telemetry:
         """
         Measure calls of tools: a middleware for a server of mcp 2.x. Other requests pass by.
 
-        FastMCP wants a class: an ``on_call_tool`` that returns ``await telemetry.middleware(context, call_next)``.
+        FastMCP wants a class: an ``on_call_tool`` that returns ``await
+        telemetry.middleware(context, call_next)``.
         """
         if ctx.method != _METHOD:
             return await call_next(ctx)
@@ -225,27 +245,37 @@ class Telemetry:
         with self._span("call_tool", SpanKind.INTERNAL, before, {}) as span:
 
             def ended(retried: Retried[Any]) -> None:
-                fault, stopped, named = retried.fault, {"toolfault.retry.stopped": retried.stopped}, self._named(name)
+                fault, stopped, named = (
+                    retried.fault,
+                    {"toolfault.retry.stopped": retried.stopped},
+                    self._named(name),
+                )
                 if fault is not None:
                     self._client_failures.add(1, {**_classified(fault), **stopped, **named})
                 if span.is_recording():
                     if named != before:
                         _rename(span, "call_tool", named)
-                    span.set_attributes({**stopped, "toolfault.retry.attempts": len(retried.attempts)})
+                    span.set_attributes(
+                        {**stopped, "toolfault.retry.attempts": len(retried.attempts)}
+                    )
                     if fault is not None:
                         _fail(span, fault, {_ERROR: fault.code.value})
 
             yield ended
 
     @contextmanager
-    def attempting(self, name: str | None, number: int, /) -> Generator[Callable[[ToolFault | None], None]]:
+    def attempting(
+        self, name: str | None, number: int, /
+    ) -> Generator[Callable[[ToolFault | None], None]]:
         """
         Trace, measure and count one attempt; see `hooks.RetryObserver`.
         """
         before = self._named(name)
         if number > 1:
             self._retries.add(1, before)
-        with self._span(_METHOD, SpanKind.CLIENT, before, {**_CALL, "toolfault.retry.attempt": number}) as span:
+        with self._span(
+            _METHOD, SpanKind.CLIENT, before, {**_CALL, "toolfault.retry.attempt": number}
+        ) as span:
             begun = self._clock()
 
             def ended(fault: ToolFault | None) -> None:
@@ -290,9 +320,15 @@ class _Tools:
 
     def learn(self, name: str | None) -> None:
         """
-        Take note that a tool has this name, unless there are too many, or it is too long or can't be shown.
+        Take note that a tool has this name, unless there are too many, or it is too long or can't
+        be shown.
         """
-        if name is not None and len(self._known) < _MAX_TOOLS and len(name) <= _MAX_NAME and name.isprintable():
+        if (
+            name is not None
+            and len(self._known) < _MAX_TOOLS
+            and len(name) <= _MAX_NAME
+            and name.isprintable()
+        ):
             self._known.add(name)
 
     def label(self, name: str | None) -> str:
@@ -328,7 +364,9 @@ def _why_failed(fault: ToolFault | None) -> Attributes:
     """
     Return what a result with ``isError`` is; None: nobody told which failure it was.
     """
-    return {_ERROR: "tool_error"} if fault is None else {_ERROR: "tool_error", _CODE: fault.code.value}
+    return (
+        {_ERROR: "tool_error"} if fault is None else {_ERROR: "tool_error", _CODE: fault.code.value}
+    )
 
 
 def _why_no_success(fault: ToolFault) -> Attributes:
@@ -349,9 +387,14 @@ def _why_no_success(fault: ToolFault) -> Attributes:
 
 def _why_raised(exc: Exception) -> Attributes:
     """
-    Return what an exception is that leaves a server's handler: a protocol error, or a crash of the server.
+    Return what an exception is that leaves a server's handler: a protocol error, or a crash of the
+    server.
     """
-    code = _INVALID_PARAMS if isinstance(exc, ValidationError) else getattr(getattr(exc, "error", None), "code", None)
+    code = (
+        _INVALID_PARAMS
+        if isinstance(exc, ValidationError)
+        else getattr(getattr(exc, "error", None), "code", None)
+    )
     if not isinstance(code, int):
         return {_ERROR: type(exc).__qualname__}
     status = _status_of(code)
@@ -366,7 +409,9 @@ def _proves_tool(fault: ToolFault | None) -> bool:
     """
     Tell whether the end of an attempt proves that there is such a tool.
     """
-    return fault is None or (fault.code is not McpErrorCode.TOOL_NOT_FOUND and fault.found_in not in _NO_RESULT)
+    return fault is None or (
+        fault.code is not McpErrorCode.TOOL_NOT_FOUND and fault.found_in not in _NO_RESULT
+    )
 
 
 def _is_error(result: object) -> bool:
@@ -383,7 +428,11 @@ def _name_in(ctx: Any) -> str | None:
     Return the name in a request: the SDK's contexts have it as it came, FastMCP's as a model.
     """
     params: Mapping[str, Any] | None = getattr(ctx, "params", None)
-    name = getattr(getattr(ctx, "message", None), "name", None) if params is None else params.get("name")
+    name = (
+        getattr(getattr(ctx, "message", None), "name", None)
+        if params is None
+        else params.get("name")
+    )
     return name if isinstance(name, str) else None
 
 

@@ -2,7 +2,8 @@
 pydantic-ai: `RetryingToolset` around an MCP toolset.
 
 Rule 1: only what the toolset raises is a failure; what it returns is data, whatever it looks like.
-Rule 2: what pydantic-ai would tell the model, the model is told in full, as ``ToolFailed``: no ``ModelRetry`` is spent.
+Rule 2: what pydantic-ai would tell the model, the model is told in full, as ``ToolFailed``: no
+``ModelRetry`` is spent.
 Rule 3: what would end the run, ends it.
 """
 
@@ -38,16 +39,19 @@ __all__ = ["RetryingToolset"]
 @dataclass
 class RetryingToolset(WrapperToolset[AgentDepsT]):
     """
-    A toolset whose failed calls are repeated where that is safe, and told to the model with code, hint and delay.
+    A toolset whose failed calls are repeated where that is safe, and told to the model with code,
+    hint and delay.
 
-    Put it around the toolset of one MCP server, inside of ``prefixed``, ``filtered`` and the like or outside::
+    Put it around the toolset of one MCP server, inside of ``prefixed``, ``filtered`` and the like
+    or outside::
 
         Agent(model, toolsets=[RetryingToolset(MCPToolset("https://example.com/mcp"))])
 
-    Repeated is what the server says is read-only or idempotent, and what never reached it; a server's word that a call
-    did not happen stands in the ``_meta`` of its result, which pydantic-ai hands on to nobody. The last failure reaches
-    the model as ``ToolFailed``, which spends nothing of ``max_retries``; bound a model that will not give up by
-    ``UsageLimits``. A toolset with ``tool_error_behavior="error"`` ends the run with its own exception, as before.
+    Repeated is what the server says is read-only or idempotent, and what never reached it; a
+    server's word that a call did not happen stands in the ``_meta`` of its result, which
+    pydantic-ai hands on to nobody. The last failure reaches the model as ``ToolFailed``, which
+    spends nothing of ``max_retries``; bound a model that will not give up by ``UsageLimits``. A
+    toolset with ``tool_error_behavior="error"`` ends the run with its own exception, as before.
 
     Args:
         wrapped: The toolset.
@@ -66,11 +70,17 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
         Get a budget, which copies for single runs share.
         """
         if isinstance(self.idempotent, str):
-            raise ValueError(f"idempotent takes the names of tools, as [{self.idempotent!r}], not a text")
+            raise ValueError(
+                f"idempotent takes the names of tools, as [{self.idempotent!r}], not a text"
+            )
         self.retry = self.retry.for_server()
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[AgentDepsT],
+        tool: ToolsetTool[AgentDepsT],
     ) -> Any:
         """
         Call a tool, and again where that is safe.
@@ -102,7 +112,8 @@ def _read(outcome: object, *, tool: str, arguments: dict[str, Any]) -> ToolFault
         return None
     told: object = outcome
     if isinstance(outcome, ModelRetry | ToolFailed):
-        # It stands for a protocol error, or for a result: its text is the envelope, or the texts as a JSON array.
+        # It stands for a protocol error, or for a result: its text is the envelope, or the texts as
+        # a JSON array.
         told = outcome.__cause__ or {"isError": True, "content": _blocks(outcome.message)}
     return parse(told, tool=tool, arguments=arguments)
 

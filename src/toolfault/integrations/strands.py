@@ -1,12 +1,13 @@
 """
-Strands Agents: `ToolFaultHooks` repeats failed calls of MCP tools where that is safe, and tells the model the rest.
+Strands Agents: `ToolFaultHooks` repeats failed calls of MCP tools where that is safe, and tells the
+model the rest.
 
 ::
 
     agent = Agent(model, tools=[MCPClient(...)], hooks=[ToolFaultHooks()])
 
-Rule 1: only what an MCP server called a failure is touched. Tools of other kinds, and what went wrong on the way to a
-server, which Strands makes a text of, stay as they are.
+Rule 1: only what an MCP server called a failure is touched. Tools of other kinds, and what went
+wrong on the way to a server, which Strands makes a text of, stay as they are.
 Rule 2: nothing bounds the retries of a hook, so what is remembered of a call is bounded here.
 """
 
@@ -26,12 +27,15 @@ try:
 except ImportError as exc:
     if not (exc.name or "").startswith("strands"):
         raise
-    raise ImportError("toolfault.integrations.strands needs strands-agents: pip install 'toolfault[strands]'") from exc
+    raise ImportError(
+        "toolfault.integrations.strands needs strands-agents: pip install 'toolfault[strands]'"
+    ) from exc
 
 
 __all__ = ["ToolFaultHooks"]
 
-#: How many calls may be between two attempts at a time. What is forgotten begins anew, with a new count.
+#: How many calls may be between two attempts at a time. What is forgotten begins anew, with a new
+#: count.
 _MAX_CALLS: Final = 1000
 
 
@@ -39,19 +43,22 @@ class ToolFaultHooks:
     """
     Stands behind each call of an MCP tool, for ``Agent(hooks=[...])``.
 
-    A failed call is repeated by the rules of `Retry`, by the hints of its tool; each ``MCPClient`` has a budget of its
-    own. What failed for good reaches the model as a text: message, code, whether and when to retry, hint. The rest of
-    the result, ``structuredContent`` and ``metadata``, stays.
+    A failed call is repeated by the rules of `Retry`, by the hints of its tool; each ``MCPClient``
+    has a budget of its own. What failed for good reaches the model as a text: message, code,
+    whether and when to retry, hint. The rest of the result, ``structuredContent`` and ``metadata``,
+    stays.
 
-    Observers of `Retry` have nothing to stand around here; its ``on_attempt`` is called, and its ``timeout`` counts
-    from the end of the first attempt. An agent that is cancelled during a wait stops behind it.
+    Observers of `Retry` have nothing to stand around here; its ``on_attempt`` is called, and its
+    ``timeout`` counts from the end of the first attempt. An agent that is cancelled during a wait
+    stops behind it.
 
     Args:
         retry:
             The rules. None: those of ``Retry()``.
 
         idempotent:
-            Names of tools that are safe to repeat by the operator's word, as the server or as the model knows them.
+            Names of tools that are safe to repeat by the operator's word, as the server or as the
+            model knows them.
 
     Raises:
         ValueError: *idempotent* is one text.
@@ -111,7 +118,8 @@ class ToolFaultHooks:
 
 def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFault | None:
     """
-    Return the failure that a server says a result is; what went wrong on the way to it lacks the flag.
+    Return the failure that a server says a result is; what went wrong on the way to it lacks the
+    flag.
     """
     if result.get("isError") is not True:
         return None
@@ -123,5 +131,9 @@ def _told(result: dict[str, Any], fault: ToolFault, told: str) -> Any:
     """
     Return a failed result from which a model reads all there is.
     """
-    kept = [block for block in result["content"] if "text" not in block or says_more(block["text"], fault, told)]
+    kept = [
+        block
+        for block in result["content"]
+        if "text" not in block or says_more(block["text"], fault, told)
+    ]
     return {**result, "content": [{"text": told}, *kept]}

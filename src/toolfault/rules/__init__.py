@@ -1,9 +1,9 @@
 """
 What each exception class means: one table per package, as data.
 
-A table maps the name of the place where a class is *defined* to a `toolfault._verdict.Rule`, so nothing of the
-package is imported. A class that a package exports stands in its table's ``RULES`` (itself or by a base), or in its
-``IGNORED``.
+A table maps the name of the place where a class is *defined* to a `toolfault._verdict.Rule`, so
+nothing of the package is imported. A class that a package exports stands in its table's ``RULES``
+(itself or by a base), or in its ``IGNORED``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def load() -> dict[str, Rule]:
     for table in TABLES:
         own: dict[str, Rule] = import_module(f"{__name__}.{table}").RULES
         if twice := rules.keys() & own.keys():
-            raise InvalidRule(f"{', '.join(sorted(twice))}: rules/{table} is not the first table with a rule for it")
+            raise InvalidRule(
+                f"{', '.join(sorted(twice))}: rules/{table} is not the first table with a rule for it"
+            )
         rules.update(own)
     return rules
 

@@ -1,8 +1,9 @@
 """
 aiohttp's client, and its WebSockets.
 
-Texts of these classes hold hosts, ports and URLs, so none of them is shown. Several are builtin ``TimeoutError``,
-``ssl.SSLError`` or ``ValueError`` as well. An answer that is no HTTP comes as an answer with status 400.
+Texts of these classes hold hosts, ports and URLs, so none of them is shown. Several are builtin
+``TimeoutError``, ``ssl.SSLError`` or ``ValueError`` as well. An answer that is no HTTP comes as an
+answer with status 400.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Final
 from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, whole
+from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, whole
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused
 from toolfault.rules.urllib3 import connecting, proxy_failed
@@ -36,13 +37,19 @@ _status_line = re.compile(r"([1-5][0-9]{2})$").match
 _final: Final = partial(final, family="network")
 
 
-_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
-_CUT_OFF: Final = outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
+_LATE: Final = late(
+    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+)
+_CUT_OFF: Final = outage(
+    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+)
 _ANSWER_CUT_OFF: Final = outage("The upstream API's answer was cut off")
 _NONSENSE: Final = outage("The upstream API gave an answer that is not HTTP")
 _UNREADABLE: Final = _final("The upstream API's answer could not be decompressed")
 _TOO_LONG: Final = _final("The upstream API's answer has a line or a header that is too long")
-_CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
+_CERTIFICATE: Final = _final(
+    "The TLS certificate of the upstream API could not be verified", advice=OPERATOR
+)
 _TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
 _LOCAL_SERVICE: Final = outage("A service on the server's own system could not be reached")
 _BAD_REDIRECT: Final = _final("The upstream API redirects to a URL that can't be used")
@@ -71,12 +78,15 @@ def _status(exc: BaseException) -> Verdict:
     if not status:
         return _final("The upstream API gave an answer without a status", family="http")
     url = attr(attr(exc, "request_info"), "real_url")
-    return verdict_for(status, headers=attr(exc, "headers"), url=None if url is None else _text(url))
+    return verdict_for(
+        status, headers=attr(exc, "headers"), url=None if url is None else _text(url)
+    )
 
 
 def _unparsed(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on the answer that aiohttp could not parse and made a status of; None: it was an answer.
+    Return the verdict on the answer that aiohttp could not parse and made a status of; None: it was
+    an answer.
     """
     found, link = None, exc.__cause__
     for _ in range(_MAX_CAUSES):
@@ -91,7 +101,8 @@ def _unparsed(exc: BaseException) -> Verdict | None:
 
 def _unexpected(sentence: str) -> Rule:
     """
-    Return a rule for an answer that is no use whatever its status; one that is a failure by itself is judged by it.
+    Return a rule for an answer that is no use whatever its status; one that is a failure by itself
+    is judged by it.
     """
     verdict = _final(sentence, family="http")
 
@@ -118,7 +129,11 @@ def _inner(exc: BaseException) -> BaseException | None:
 def _connect(exc: BaseException) -> Verdict:
     verdict = connecting(_inner(exc))
     host = attr(exc, "host")
-    return replace(verdict, urls=(str.__str__(host),)) if issubclass(type(host), str) and host else verdict
+    return (
+        replace(verdict, urls=(str.__str__(host),))
+        if issubclass(type(host), str) and host
+        else verdict
+    )
 
 
 def _proxy(exc: BaseException) -> Verdict:
@@ -173,7 +188,9 @@ def _of_a_server(exc: BaseException) -> Verdict:
     status = whole(exc, "status")
     if status is None:
         return Verdict(code=McpErrorCode.INTERNAL)
-    return replace(verdict_for(status, peer="The tool"), message=None, origin="tool", upstream_status=None)
+    return replace(
+        verdict_for(status, peer="The tool"), message=None, origin="tool", upstream_status=None
+    )
 
 
 #: What the parser raises, and the client sometimes makes a status of.
@@ -201,7 +218,9 @@ _CLIENT: Final[dict[str, Rule]] = {
     "ClientResponseError": _status,
     "ClientSSLError": _tls,
     "ConnectionTimeoutError": outage("No connection to the upstream API could be made in time"),
-    "ContentTypeError": _unexpected("The upstream API's answer is not of the kind that the tool expects"),
+    "ContentTypeError": _unexpected(
+        "The upstream API's answer is not of the kind that the tool expects"
+    ),
     "InvalidURL": _bad_url,
     "InvalidUrlClientError": _bad_url,
     "InvalidUrlRedirectClientError": _BAD_REDIRECT,
@@ -232,10 +251,18 @@ RULES: Final[dict[str, Rule]] = {
         ("aiohttp._websocket.models.WebSocketError", "aiohttp.http_websocket.WebSocketError"),
         outage("The upstream API broke the rules of the WebSocket"),
     ),
-    "aiohttp._websocket.models.WSHandshakeError": _final("The upstream API did not open a WebSocket"),
-    "aiohttp.multipart.BadContentDispositionHeader": bug("A header of a multipart answer is not valid"),
-    "aiohttp.multipart.BadContentDispositionParam": bug("A header of a multipart answer is not valid"),
-    "aiohttp.payload.LookupError": bug("The tool tried to send something of a kind that the HTTP client can't send"),
+    "aiohttp._websocket.models.WSHandshakeError": _final(
+        "The upstream API did not open a WebSocket"
+    ),
+    "aiohttp.multipart.BadContentDispositionHeader": bug(
+        "A header of a multipart answer is not valid"
+    ),
+    "aiohttp.multipart.BadContentDispositionParam": bug(
+        "A header of a multipart answer is not valid"
+    ),
+    "aiohttp.payload.LookupError": bug(
+        "The tool tried to send something of a kind that the HTTP client can't send"
+    ),
     "aiohttp.web_exceptions.HTTPException": _of_a_server,
 }
 

@@ -8,18 +8,22 @@ from typing import Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, bug, final, outage
+from toolfault.rules._helpers import LATER, NO_USE, bug, final, outage
 from toolfault.rules.stdlib import network_error
 
 
 def _no_connection(exc: BaseException) -> Verdict:
     # Several addresses were tried; the attempts hang below.
-    return network_error(exc) or outage("No connection to a service that the tool depends on could be made")
+    return network_error(exc) or outage(
+        "No connection to a service that the tool depends on could be made"
+    )
 
 
 def _task(exc: BaseException) -> Verdict:
     return Verdict(
-        code=McpErrorCode.INTERNAL, message=f"A task that the tool waited for failed. {NO_USE}", instead=exc.__cause__
+        code=McpErrorCode.INTERNAL,
+        message=f"A task that the tool waited for failed. {NO_USE}",
+        instead=exc.__cause__,
     )
 
 
@@ -27,7 +31,9 @@ _BROKEN: Final = outage("The stream that the tool uses broke")
 _CLOSED: Final = outage("The stream that the tool uses was closed")
 _END: Final = outage("The stream that the tool reads from was closed by the other side")
 _IN_USE: Final = bug("Two tasks of the tool used the same stream at the same time")
-_NOTHING: Final = outage("The tool would have had to wait for something that is not there yet", family="other")
+_NOTHING: Final = outage(
+    "The tool would have had to wait for something that is not there yet", family="other"
+)
 _CANCELLED: Final = bug("A task that the tool waited for was cancelled")
 _WORKER: Final = bug("A worker of the tool ended unexpectedly", family="process")
 _UNFINISHED: Final = bug("The tool asked for the result of a task that has not ended")
@@ -40,7 +46,9 @@ _ANYIO: Final[dict[str, Rule]] = {
     "BusyResourceError": _IN_USE,
     "ClosedResourceError": _CLOSED,
     "ConnectionFailed": _no_connection,
-    "DelimiterNotFound": final("The tool received a line that is longer than its limit", family="data"),
+    "DelimiterNotFound": final(
+        "The tool received a line that is longer than its limit", family="data"
+    ),
     "EndOfStream": _END,
     "FutureAlreadyFinished": bug("The tool set the result of a future twice"),
     "FutureCancelled": _CANCELLED,
@@ -70,8 +78,8 @@ _TRIO: Final[dict[str, Rule]] = {
     "WouldBlock": _NOTHING,
 }
 
-#: Where anyio's classes say that they are defined. A class moves from the second to the first when somebody first
-#: takes it from the package.
+#: Where anyio's classes say that they are defined. A class moves from the second to the first when
+#: somebody first takes it from the package.
 _PLACES: Final = ("anyio", "anyio._core._exceptions")
 
 RULES: Final[dict[str, Rule]] = {
@@ -79,5 +87,8 @@ RULES: Final[dict[str, Rule]] = {
     **{f"trio.{name}": rule for name, rule in _TRIO.items()},
 }
 
-#: Left without a rule on purpose: a cancellation is no failure; an attribute's look-up is a bug as any LookupError.
-IGNORED: Final = frozenset({"trio.Cancelled", *(f"{place}.TypedAttributeLookupError" for place in _PLACES)})
+#: Left without a rule on purpose: a cancellation is no failure; an attribute's look-up is a bug as
+#: any LookupError.
+IGNORED: Final = frozenset(
+    {"trio.Cancelled", *(f"{place}.TypedAttributeLookupError" for place in _PLACES)}
+)

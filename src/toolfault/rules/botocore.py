@@ -1,8 +1,8 @@
 """
 botocore, and so boto3: what AWS, and what speaks as AWS does, answers.
 
-Texts of these classes hold endpoints, ARNs, account numbers, bucket names and the values of parameters, so none is
-shown; the code of an error is, since it is one of a service's fixed words.
+Texts of these classes hold endpoints, ARNs, account numbers, bucket names and the values of
+parameters, so none is shown; the code of an error is, since it is one of a service's fixed words.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._delays import delay_from, folded
+from toolfault._retry_after import delay_from, folded
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, OPERATOR, attr, bug, final, no_login, outage
+from toolfault.rules._helpers import LATER, OPERATOR, attr, bug, final, no_login, outage
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error
 
@@ -31,7 +31,10 @@ _outage: Final = partial(outage, origin="upstream")
 
 def _arguments(sentence: str) -> Verdict:
     return Verdict(
-        code=McpErrorCode.INVALID_ARGUMENTS, message=f"{sentence}. Check the arguments.", family="http", forwarded=True
+        code=McpErrorCode.INVALID_ARGUMENTS,
+        message=f"{sentence}. Check the arguments.",
+        family="http",
+        forwarded=True,
     )
 
 
@@ -49,16 +52,24 @@ _LOGIN: Final = frozenset(
     """.split()
 )
 
-#: Codes that mean what an HTTP status means, whatever status they come with. The first that fits decides.
+#: Codes that mean what an HTTP status means, whatever status they come with. The first that fits
+#: decides.
 _MEANS: Final = tuple(
     (re.compile(pattern).search, status)
     for pattern, status in (
         (r"Throttl|^TooManyRequests?(?:Exception)?$|ThroughputExceeded|^SlowDown$", 429),
-        # One of the SDK's own list of throttling codes, although some services mean a hard quota by it.
+        # One of the SDK's own list of throttling codes, although some services mean a hard quota by
+        # it.
         (r"^(?:Request|Bandwidth)LimitExceeded|^LimitExceededException$", 429),
-        (r"AccessDenied|^AuthorizationError|^Unauthorized(?:Operation|Exception)?$|^NotAuthorized|^Forbidden", 403),
+        (
+            r"AccessDenied|^AuthorizationError|^Unauthorized(?:Operation|Exception)?$|^NotAuthorized|^Forbidden",
+            403,
+        ),
         (r"^(?:TransactionInProgress|TransactionConflict|PriorRequestNotComplete)", 503),
-        (r"^(?:InternalFailure|InternalError|InternalServer(?:Error|Exception)|InternalServiceError)", 500),
+        (
+            r"^(?:InternalFailure|InternalError|InternalServer(?:Error|Exception)|InternalServiceError)",
+            500,
+        ),
         (r"^ServiceUnavailable", 503),
         (r"^RequestTimeout", 408),
         (r"^ConditionalCheckFailed|^PreconditionFailed", 412),
@@ -109,8 +120,12 @@ def _answered(response: object) -> Verdict:
         )
     meant = next((means for fits, means in _MEANS if fits(code)), status) if code else status
     if meant is None:
-        return replace(final(f"{_PEER} refused the call{said}", family="http"), origin="upstream", quote=quote)
-    verdict = verdict_for(meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_PEER)
+        return replace(
+            final(f"{_PEER} refused the call{said}", family="http"), origin="upstream", quote=quote
+        )
+    verdict = verdict_for(
+        meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_PEER
+    )
     return replace(
         verdict,
         # The code tells more than the status that stands for it.
@@ -175,8 +190,12 @@ def _said(exc: BaseException, name: str) -> str:
 
 # ---- parameters
 
-_missing = re.compile(r'^Missing required parameter in [^\n"]{1,256}: "([A-Za-z]\w{0,63})"$', re.MULTILINE)
-_invalid = re.compile(r"^Invalid (?:type|value|length) for parameter ([A-Za-z]\w{0,63})\b", re.MULTILINE)
+_missing = re.compile(
+    r'^Missing required parameter in [^\n"]{1,256}: "([A-Za-z]\w{0,63})"$', re.MULTILINE
+)
+_invalid = re.compile(
+    r"^Invalid (?:type|value|length) for parameter ([A-Za-z]\w{0,63})\b", re.MULTILINE
+)
 
 #: How much of a report is looked at, and how many parameters are named.
 _REPORT: Final = 8192
@@ -211,12 +230,15 @@ def _tls(exc: BaseException) -> Verdict:
     """
     Judge by the TLS error below it: a connection that was cut off is an outage, all else is final.
     """
-    return network_error(exc) or final(f"No TLS connection to {_API} could be made", advice=OPERATOR, family="network")
+    return network_error(exc) or final(
+        f"No TLS connection to {_API} could be made", advice=OPERATOR, family="network"
+    )
 
 
 def _proxy(exc: BaseException) -> Verdict:
     """
-    Judge by the network's error below it: a proxy that could not be reached is an outage, else it is a refusal.
+    Judge by the network's error below it: a proxy that could not be reached is an outage, else it
+    is a refusal.
     """
     return network_error(exc) or Verdict(
         code=McpErrorCode.NETWORK_BLOCKED,
@@ -225,7 +247,9 @@ def _proxy(exc: BaseException) -> Verdict:
     )
 
 
-_CUT_OFF: Final = _outage(f"The connection to {_API} broke, and whether the request was carried out is unknown")
+_CUT_OFF: Final = _outage(
+    f"The connection to {_API} broke, and whether the request was carried out is unknown"
+)
 
 _NETWORK: Final[dict[str, Rule]] = {
     "ConnectTimeoutError": _outage(f"No connection to {_API} could be made in time"),
@@ -257,7 +281,9 @@ _NAMED: Final = _arguments("A bucket, region, ARN or host that the call to AWS n
 
 _REST: Final[dict[str, Rule]] = {
     "BotoCoreError": final("The call to AWS failed"),
-    **dict.fromkeys(("NoAuthTokenError", "NoCredentialsError", "PartialCredentialsError"), _NO_CREDENTIALS),
+    **dict.fromkeys(
+        ("NoAuthTokenError", "NoCredentialsError", "PartialCredentialsError"), _NO_CREDENTIALS
+    ),
     **dict.fromkeys(
         (
             "CredentialRetrievalError",
@@ -346,7 +372,9 @@ _REST: Final[dict[str, Rule]] = {
 
 RULES: Final[dict[str, Rule]] = {
     **{f"botocore.exceptions.{name}": rule for name, rule in {**_NETWORK, **_REST}.items()},
-    "botocore.discovery.EndpointDiscoveryRefreshFailed": _outage("An endpoint of AWS could not be found out"),
+    "botocore.discovery.EndpointDiscoveryRefreshFailed": _outage(
+        "An endpoint of AWS could not be found out"
+    ),
     "botocore.discovery.EndpointDiscoveryRequired": _CONFIGURED,
     "botocore.eventstream.ParserError": _outage("A stream of events from AWS arrived damaged"),
     "botocore.model.InvalidShapeError": _MISUSED,

@@ -1,7 +1,8 @@
 """
 The interpreter's own exceptions: bugs, and what the operating system refuses.
 
-An ``OSError`` is judged by its errno, whatever its class: libraries raise the base with a number as well.
+An ``OSError`` is judged by its errno, whatever its class: libraries raise the base with a number as
+well.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Family, Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, attr, below, first_argument, short, whole, words
+from toolfault.rules._helpers import (
+    LATER,
+    NO_USE,
+    OPERATOR,
+    attr,
+    below,
+    first_argument,
+    short,
+    whole,
+    words,
+)
 
 
 class _Row(NamedTuple):
@@ -31,8 +42,12 @@ class _Row(NamedTuple):
     callers: McpErrorCode | None = None
 
 
-def _file(sentence: str, callers: McpErrorCode | None = McpErrorCode.INVALID_ARGUMENTS, advice: str = "") -> _Row:
-    return _Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, "file", sentence, advice, callers)
+def _file(
+    sentence: str, callers: McpErrorCode | None = McpErrorCode.INVALID_ARGUMENTS, advice: str = ""
+) -> _Row:
+    return _Row(
+        McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, "file", sentence, advice, callers
+    )
 
 
 def _outage(sentence: str, family: Family = "network") -> _Row:
@@ -43,10 +58,14 @@ def _final(sentence: str, family: Family, advice: str = OPERATOR) -> _Row:
     return _Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, family, sentence, advice)
 
 
-_DENIED: Final = _file("The server is not permitted to use this file", McpErrorCode.PERMISSION_DENIED)
+_DENIED: Final = _file(
+    "The server is not permitted to use this file", McpErrorCode.PERMISSION_DENIED
+)
 _NO_FILES: Final = _outage("The server has too many files open", "limit")
 _BUSY: Final = _outage("Something that the tool needs is in use", "other")
-_CLOSED: Final = _outage("The connection was closed by the other side, and whether the work was done is unknown")
+_CLOSED: Final = _outage(
+    "The connection was closed by the other side, and whether the work was done is unknown"
+)
 _LATE: Final = _Row(
     McpErrorCode.TOOL_TIMEOUT,
     McpErrorCategory.TRANSIENT,
@@ -73,7 +92,9 @@ _BY_ERRNO: Final[dict[str, _Row]] = {
     "EPERM": _DENIED,
     "EIO": _final("The server's storage failed", "file"),
     "ENOSPC": _NO_ROOM,
-    "EDQUOT": _NO_ROOM._replace(code=McpErrorCode.QUOTA_EXCEEDED, sentence="The disk quota is used up"),
+    "EDQUOT": _NO_ROOM._replace(
+        code=McpErrorCode.QUOTA_EXCEEDED, sentence="The disk quota is used up"
+    ),
     "EMFILE": _NO_FILES,
     "ENFILE": _NO_FILES,
     "ENOMEM": _outage("The server has no memory left for this", "limit"),
@@ -109,7 +130,9 @@ _BY_ERRNO: Final[dict[str, _Row]] = {
     "ETIMEDOUT": _LATE,
 }
 
-_NUMBERED: Final = {number: (name, _BY_ERRNO[name]) for name in _BY_ERRNO if (number := getattr(errno, name, None))}
+_NUMBERED: Final = {
+    number: (name, _BY_ERRNO[name]) for name in _BY_ERRNO if (number := getattr(errno, name, None))
+}
 
 #: What the text of asyncio holds where several addresses were tried.
 _several = re.compile(r"Multiple exceptions: \[Errno (\d{1,5})\]").match
@@ -203,13 +226,19 @@ def _without_errno(exc: BaseException, text: str) -> Verdict:
     elif isinstance(exc, ConnectionRefusedError):
         row = _BY_ERRNO["ECONNREFUSED"]
     elif isinstance(exc, ConnectionError):
-        row = _CLOSED if type(exc) is not ConnectionError else _outage("The connection to a service failed")
+        row = (
+            _CLOSED
+            if type(exc) is not ConnectionError
+            else _outage("The connection to a service failed")
+        )
     elif isinstance(exc, PermissionError):
         return Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth")
     elif isinstance(exc, BlockingIOError | InterruptedError):
         row = _BUSY
     else:
-        about_file = isinstance(exc, FileNotFoundError | FileExistsError | NotADirectoryError | IsADirectoryError)
+        about_file = isinstance(
+            exc, FileNotFoundError | FileExistsError | NotADirectoryError | IsADirectoryError
+        )
         return Verdict(code=McpErrorCode.INTERNAL, family="file" if about_file else "other")
     # Its own text stays, if it has one that may be shown.
     return _said(row, "" if text and not _no_text(text) else row.sentence)
@@ -269,13 +298,22 @@ def _end_of_file(exc: BaseException) -> Verdict:
 
 def unicode_error(exc: BaseException) -> Verdict:
     """
-    Judge bytes that are no text, or text that is none in the wanted encoding; its content stays unseen.
+    Judge bytes that are no text, or text that is none in the wanted encoding; its content stays
+    unseen.
     """
     encoding, start = short(words(exc, "encoding"), 32), whole(exc, "start")
     where = f" at position {start}" if start is not None else ""
     wanted = f"valid {encoding}" if encoding else "valid in its encoding"
-    what = "The text that the tool writes" if isinstance(exc, UnicodeEncodeError) else "The data that the tool read"
-    return Verdict(code=McpErrorCode.INTERNAL, message=f"{what} is not {wanted}{where}. {NO_USE}", family="data")
+    what = (
+        "The text that the tool writes"
+        if isinstance(exc, UnicodeEncodeError)
+        else "The data that the tool read"
+    )
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        message=f"{what} is not {wanted}{where}. {NO_USE}",
+        family="data",
+    )
 
 
 _BUG: Final = Verdict(code=McpErrorCode.TOOL_PANICKED, family="bug")
@@ -334,11 +372,18 @@ RULES: Final[dict[str, Rule]] = {
     **{f"builtins.{name}": os_error for name in _OS_ERRORS},
     **{
         f"builtins.{name}": unicode_error
-        for name in ("UnicodeError", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError")
+        for name in (
+            "UnicodeError",
+            "UnicodeDecodeError",
+            "UnicodeEncodeError",
+            "UnicodeTranslateError",
+        )
     },
     "builtins.EOFError": _end_of_file,
     "builtins.MemoryError": Verdict(
-        code=McpErrorCode.TOOL_PANICKED, message="The tool ran out of memory. Ask for less at a time.", family="bug"
+        code=McpErrorCode.TOOL_PANICKED,
+        message="The tool ran out of memory. Ask for less at a time.",
+        family="bug",
     ),
     "builtins.RecursionError": Verdict(
         code=McpErrorCode.TOOL_PANICKED,
@@ -350,11 +395,14 @@ RULES: Final[dict[str, Rule]] = {
     "builtins.SystemExit": _exit,
     "builtins.BaseException": Verdict(code=McpErrorCode.TOOL_PANICKED, family="bug"),
     "asyncio.exceptions.CancelledError": Verdict(
-        code=McpErrorCode.TOOL_PANICKED, message="A task that the tool waited for was cancelled.", family="bug"
+        code=McpErrorCode.TOOL_PANICKED,
+        message="A task that the tool waited for was cancelled.",
+        family="bug",
     ),
 }
 
-#: Left without a rule on purpose: these two pass through a guard, groups are taken apart before anything is judged.
+#: Left without a rule on purpose: these two pass through a guard, groups are taken apart before
+#: anything is judged.
 IGNORED: Final = frozenset(
     {
         "builtins.BaseExceptionGroup",

@@ -1,8 +1,8 @@
 """
 google-api-core and google-auth.
 
-The texts of the first hold URLs, resource names and what the service wrote; those of the second hold paths, accounts
-and the token endpoint's answer. So none of them is shown.
+The texts of the first hold URLs, resource names and what the service wrote; those of the second
+hold paths, accounts and the token endpoint's answer. So none of them is shown.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCode
-from toolfault._delays import delay_from, folded
+from toolfault._retry_after import delay_from, folded
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules import grpc, http
-from toolfault.rules._parts import (
+from toolfault.rules._helpers import (
     LATER,
     OPERATOR,
     attr,
@@ -58,7 +58,8 @@ _duration = re.compile(r"([0-9]{1,10})(?:\.([0-9]{1,9}))?s").fullmatch
 
 def _call(exc: BaseException) -> Verdict:
     """
-    Judge by the HTTP status of the answer that it holds; else by its gRPC status; else by its HTTP status.
+    Judge by the HTTP status of the answer that it holds; else by its gRPC status; else by its HTTP
+    status.
     """
     response = attr(exc, "response")
     answered, status = whole(response, "status_code"), whole(exc, "code")
@@ -109,7 +110,9 @@ def _told(exc: BaseException) -> grpc.Told:
     told = grpc.Told()
     for detail in _listed(exc, "details"):
         delay, quota = _of_json(detail) if issubclass(type(detail), dict) else _of_message(detail)
-        told = grpc.Told(told.delay if delay is None else delay, f"{told.quota} {quota}".strip()[:_LOOK])
+        told = grpc.Told(
+            told.delay if delay is None else delay, f"{told.quota} {quota}".strip()[:_LOOK]
+        )
     return told
 
 
@@ -122,7 +125,11 @@ def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
     if kind != "QuotaFailure" or type(found) is not list:
         return None, ""
     violations = found[:_MAX_DETAILS]
-    said = [cast("Mapping[Any, Any]", each).get("description") for each in violations if type(each) is dict]
+    said = [
+        cast("Mapping[Any, Any]", each).get("description")
+        for each in violations
+        if type(each) is dict
+    ]
     return None, " ".join(_text(each)[:_LOOK] for each in said)
 
 
@@ -147,7 +154,9 @@ def _reasons(exc: BaseException) -> set[str]:
     """
     Return the words with which these APIs say why, one for each of an answer's errors.
     """
-    errors = (cast("Mapping[Any, Any]", error) for error in _listed(exc, "errors") if type(error) is dict)
+    errors = (
+        cast("Mapping[Any, Any]", error) for error in _listed(exc, "errors") if type(error) is dict
+    )
     return {_text(error.get("reason")) for error in errors}
 
 
@@ -176,10 +185,14 @@ _CORE: Final[dict[str, Rule]] = {
     "GoogleAPIError": final(f"The call to {_API} failed"),
     "GoogleAPICallError": _call,
     "RetryError": _gave_up,
-    "AsyncRestUnsupportedParameterError": bug("The tool set a parameter that the REST transport does not have"),
+    "AsyncRestUnsupportedParameterError": bug(
+        "The tool set a parameter that the REST transport does not have"
+    ),
     "DuplicateCredentialArgs": bug("The tool gave several credentials where one is wanted"),
     "ResumableTransferError": _outage("The transfer broke off"),
-    "UnseekableStreamError": bug("The transfer has to begin again, and its data can't be read a second time"),
+    "UnseekableStreamError": bug(
+        "The transfer has to begin again, and its data can't be read a second time"
+    ),
     "UploadCancelledError": final("The upload was cancelled"),
 }
 
@@ -208,7 +221,9 @@ def _transport(exc: BaseException) -> Verdict:
     """
     Judge by the network's error below it, if there is one; else an outage.
     """
-    return network_error(exc) or _outage("A service that gives access tokens could not be reached, or failed")
+    return network_error(exc) or _outage(
+        "A service that gives access tokens could not be reached, or failed"
+    )
 
 
 _NO_CERTIFICATE: Final = no_login(f"The server has no usable client certificate for {_API}")
@@ -216,7 +231,8 @@ _NO_CERTIFICATE: Final = no_login(f"The server has no usable client certificate 
 _AUTH: Final[dict[str, Rule]] = {
     "GoogleAuthError": no_login(f"The server could not log in at {_API}"),
     "ClientCertError": _NO_CERTIFICATE,
-    # And what is malformed or missing in a file of credentials: classes below it are ValueError, TypeError, OSError.
+    # And what is malformed or missing in a file of credentials: classes below it are ValueError,
+    # TypeError, OSError.
     "DefaultCredentialsError": no_login(f"The server has no usable credentials for {_API}"),
     "MutualTLSChannelError": _NO_CERTIFICATE,
     "RefreshError": _refresh,
@@ -236,7 +252,9 @@ RULES: Final[dict[str, Rule]] = {
     **{f"google.api_core.exceptions.{name}": rule for name, rule in _CORE.items()},
     **{f"google.auth.exceptions.{name}": rule for name, rule in _AUTH.items()},
     "google.api_core._feature_gating_helpers.FeatureGatingError": _CONFIGURED,
-    "google.api_core.iam.InvalidOperationException": bug("The tool changed an IAM policy in a way that it can't"),
+    "google.api_core.iam.InvalidOperationException": bug(
+        "The tool changed an IAM policy in a way that it can't"
+    ),
     "google.api_core.universe.EmptyUniverseError": _CONFIGURED,
     "google.api_core.universe.UniverseMismatchError": _CONFIGURED,
 }

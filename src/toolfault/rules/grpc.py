@@ -1,5 +1,6 @@
 """
-What a gRPC status means, by name, for every package that speaks gRPC; and the exceptions of grpc itself.
+What a gRPC status means, by name, for every package that speaks gRPC; and the exceptions of grpc
+itself.
 
 The details of a status are written by the service, so they are looked at and never shown.
 """
@@ -14,9 +15,9 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._delays import MAX_DELAY_SECONDS
+from toolfault._retry_after import MAX_DELAY_SECONDS
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, final, seconds, words
+from toolfault.rules._helpers import LATER, NO_USE, final, seconds, words
 
 
 class Row(NamedTuple):
@@ -34,7 +35,14 @@ class Row(NamedTuple):
 
 
 def _callers(sentence: str, advice: str = "Check the arguments.") -> Row:
-    return Row(McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, forwarded=True)
+    return Row(
+        McpErrorCode.INVALID_ARGUMENTS,
+        McpErrorCategory.VALIDATION,
+        False,
+        sentence,
+        advice,
+        forwarded=True,
+    )
 
 
 def _service(sentence: str) -> Row:
@@ -45,7 +53,8 @@ def _outage(sentence: str) -> Row:
     return Row(McpErrorCode.INTERNAL, McpErrorCategory.TRANSIENT, True, sentence, LATER)
 
 
-#: The canonical statuses in the order of their numbers, so that ``list(STATUS)[14]`` is UNAVAILABLE.
+#: The canonical statuses in the order of their numbers, so that ``list(STATUS)[14]`` is
+#: UNAVAILABLE.
 STATUS: Final[dict[str, Row]] = {
     "OK": _service("{peer} reported success as a failure ({grpc})"),
     "CANCELLED": _service("The call to {peer} was cancelled ({grpc})"),
@@ -68,10 +77,15 @@ STATUS: Final[dict[str, Row]] = {
         "Other rights are needed.",
     ),
     "RESOURCE_EXHAUSTED": Row(
-        McpErrorCode.QUOTA_EXCEEDED, McpErrorCategory.TRANSIENT, True, "A limit of {peer} is reached ({grpc})", LATER
+        McpErrorCode.QUOTA_EXCEEDED,
+        McpErrorCategory.TRANSIENT,
+        True,
+        "A limit of {peer} is reached ({grpc})",
+        LATER,
     ),
     "FAILED_PRECONDITION": _callers(
-        "{peer} refused the call in the present state ({grpc})", "Look at the present state, then call differently."
+        "{peer} refused the call in the present state ({grpc})",
+        "Look at the present state, then call differently.",
     ),
     "ABORTED": _outage("{peer} gave the call up because of another one ({grpc})"),
     "OUT_OF_RANGE": _callers("A value of the call is out of range for {peer} ({grpc})"),
@@ -99,8 +113,11 @@ _USED_UP: Final = Row(
     "More has to be bought or granted.",
 )
 
-# The library's own words where a message exceeds its limit; and those of quotas that no short wait refills.
-_too_large = re.compile(r"(?:received|sent|trying to send) message larger than max", re.IGNORECASE).search
+# The library's own words where a message exceeds its limit; and those of quotas that no short wait
+# refills.
+_too_large = re.compile(
+    r"(?:received|sent|trying to send) message larger than max", re.IGNORECASE
+).search
 _period = re.compile(r"\b(?:daily|monthly|billing)\b|per[_ ]?(?:day|month)", re.IGNORECASE).search
 _moment = re.compile(r"per[_ ]?(?:\d{1,4}[_ ]?)?(?:second|minute|hour)", re.IGNORECASE).search
 
@@ -127,19 +144,30 @@ def verdict_for(
         delay: Seconds that the upstream asks to wait (``RetryInfo``).
         quota: The quotas that it says are used up (``QuotaFailure``); looked at, never shown.
         again: False: it asks not to be called again.
-        quote: What of its details may be quoted to callers, if a guard's ``upstream_text`` asks for it.
+        quote: What of its details may be quoted to callers, if a guard's ``upstream_text`` asks for
+            it.
         peer: Who answered, as the subject of a sentence.
     """
-    name = _NAMES[status] if isinstance(status, int) and 0 <= status < len(_NAMES) else str(status).upper()
+    name = (
+        _NAMES[status]
+        if isinstance(status, int) and 0 <= status < len(_NAMES)
+        else str(status).upper()
+    )
     row = STATUS.get(name) or STATUS["UNKNOWN"]
     if name == "RESOURCE_EXHAUSTED":
         if _too_large(text[:_TEXT]):
-            row = _callers("A message is too large for {peer} ({grpc})", "Ask for less, or send less.")
+            row = _callers(
+                "A message is too large for {peer} ({grpc})", "Ask for less, or send less."
+            )
         elif delay is None and (_period(text[:_TEXT]) or (quota and not _moment(quota[:_TEXT]))):
             row = _USED_UP
     retryable = row.retryable and again
     wait = delay if retryable else None
-    shown = peer if row.sentence.startswith("{peer}") or not peer.startswith("The ") else f"the {peer[4:]}"
+    shown = (
+        peer
+        if row.sentence.startswith("{peer}") or not peer.startswith("The ")
+        else f"the {peer[4:]}"
+    )
     said = row.sentence.format(peer=shown, grpc=name if name in STATUS else "an unknown status")
     advice = NO_USE if row.retryable and not again else row.advice
     if wait is not None:
@@ -195,7 +223,8 @@ _pushback = re.compile(r"[0-9]{1,9}").fullmatch
 
 def told_by(call: object) -> Told:
     """
-    Return what an ended call's trailing metadata say of another try; it is an error, or what came with one.
+    Return what an ended call's trailing metadata say of another try; it is an error, or what came
+    with one.
     """
     entries, metadata = dict[str, Any](), _answer(call, "trailing_metadata")
     try:
@@ -206,10 +235,14 @@ def told_by(call: object) -> Told:
         details, delay = Told(), None
     pushback = entries.get(_PUSHBACK)
     if pushback is not None:
-        # "If the value for pushback is negative or unparseable, then it will be seen as the server asking the client
-        # not to retry at all" -- gRFC A6.
+        # "If the value for pushback is negative or unparseable, then it will be seen as the server
+        # asking the client not to retry at all" -- gRFC A6.
         match = _pushback(pushback) if type(pushback) is str else None
-        return Told(None if match is None else math.ceil(int(match[0]) / 1000), details.quota, again=match is not None)
+        return Told(
+            None if match is None else math.ceil(int(match[0]) / 1000),
+            details.quota,
+            again=match is not None,
+        )
     return details if delay is None else details._replace(delay=delay)
 
 
@@ -220,14 +253,17 @@ def _bytes(value: object) -> bytes:
 def _answer(call: object, method: str) -> Any:
     try:
         # Of a call that has not ended, grpc's methods wait until it has.
-        return None if method != "done" and _answer(call, "done") is False else getattr(call, method)()
+        return (
+            None if method != "done" and _answer(call, "done") is False else getattr(call, method)()
+        )
     except Exception:  # noqa: BLE001 -- the base class has none of the methods, a half-built call no state
         return None
 
 
 def _details(status: bytes) -> Told:
     """
-    Read a google.rpc.Status, whose third field holds the details, each an Any: a type's URL, a message.
+    Read a google.rpc.Status, whose third field holds the details, each an Any: a type's URL, a
+    message.
     """
     told = Told()
     for detail in islice((value for number, value in _fields(status) if number == 3), _MAX_ENTRIES):
@@ -237,7 +273,9 @@ def _details(status: bytes) -> Told:
             told = told._replace(delay=_delay(value))
         elif kind.endswith(b"/google.rpc.QuotaFailure"):
             texts = [text for _, violation in _fields(value) for _, text in _fields(violation)]
-            told = told._replace(quota=" ".join([told.quota, *(_shown(text) for text in texts)])[:_TEXT])
+            told = told._replace(
+                quota=" ".join([told.quota, *(_shown(text) for text in texts)])[:_TEXT]
+            )
     return told
 
 
@@ -268,7 +306,8 @@ def whole_seconds(count: object, nanos: object) -> int | None:
 
 def _fields(message: bytes | int) -> Iterator[tuple[int, bytes | int]]:
     """
-    Go through the fields of a protobuf message: numbers as int, what has a length as bytes, others left out.
+    Go through the fields of a protobuf message: numbers as int, what has a length as bytes, others
+    left out.
 
     Raises:
         IndexError: The message ends in the middle of a field.

@@ -12,9 +12,9 @@ from http import HTTPStatus
 from typing import Final, NamedTuple, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._delays import delay_from, folded, limit_is_reached
+from toolfault._retry_after import delay_from, folded, limit_is_reached
 from toolfault._verdict import Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, seconds
+from toolfault.rules._helpers import LATER, NO_USE, OPERATOR, seconds
 
 
 __all__ = ["STATUS", "Row", "beginning_of", "row_for", "verdict_for"]
@@ -26,7 +26,8 @@ class Row(NamedTuple):
 
     Attributes:
         sentence:
-            What happened, with ``{peer}`` for who answered and ``{http}`` for the status; what to do follows it.
+            What happened, with ``{peer}`` for who answered and ``{http}`` for the status; what to
+            do follows it.
 
         advice:
             What to do. Of a retryable status a wait that the upstream asks for takes its place.
@@ -51,7 +52,14 @@ _TRANSIENT, _PERMANENT = McpErrorCategory.TRANSIENT, McpErrorCategory.PERMANENT
 
 
 def _callers(sentence: str, advice: str) -> Row:
-    return Row(McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, forwarded=True)
+    return Row(
+        McpErrorCode.INVALID_ARGUMENTS,
+        McpErrorCategory.VALIDATION,
+        False,
+        sentence,
+        advice,
+        forwarded=True,
+    )
 
 
 def _tools(sentence: str) -> Row:
@@ -67,10 +75,15 @@ def _late(sentence: str) -> Row:
 
 
 _METHOD: Final = _tools("{peer} does not accept this kind of request ({http})")
-_GONE: Final = _callers("{peer} no longer has what was asked for, or does not show it ({http})", "Check the arguments.")
-_VALUES: Final = _callers("{peer} refused the values of the request ({http})", "Check the arguments.")
+_GONE: Final = _callers(
+    "{peer} no longer has what was asked for, or does not show it ({http})", "Check the arguments."
+)
+_VALUES: Final = _callers(
+    "{peer} refused the values of the request ({http})", "Check the arguments."
+)
 _CHANGED: Final = _callers(
-    "{peer} refused the request in the present state ({http})", "Look at the present state, then call differently."
+    "{peer} refused the request in the present state ({http})",
+    "Look at the present state, then call differently.",
 )
 _SIZE: Final = _callers("The request is too large for {peer} ({http})", "Send less.")
 _UNABLE: Final = _tools("{peer} can't do what was asked ({http})")
@@ -78,9 +91,15 @@ _FAILED: Final = _outage("{peer} failed ({http})")
 _UNREACHED: Final = _outage("{peer} could not be reached behind its own network ({http})")
 _ORIGIN_TLS: Final = _tools("{peer} has no valid TLS certificate behind its own network ({http})")
 _POLICY: Final = Row(
-    McpErrorCode.NETWORK_BLOCKED, _PERMANENT, False, "A proxy does not let the connection through ({http})", OPERATOR
+    McpErrorCode.NETWORK_BLOCKED,
+    _PERMANENT,
+    False,
+    "A proxy does not let the connection through ({http})",
+    OPERATOR,
 )
-_LIMIT: Final = Row(McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, True, "{peer}'s rate limit is reached ({http})", LATER)
+_LIMIT: Final = Row(
+    McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, True, "{peer}'s rate limit is reached ({http})", LATER
+)
 _USED_UP: Final = Row(
     McpErrorCode.QUOTA_EXCEEDED,
     _PERMANENT,
@@ -88,7 +107,9 @@ _USED_UP: Final = Row(
     "{peer}'s quota is used up ({http})",
     "More has to be bought or granted.",
 )
-_DEADLINE: Final = _late("{peer} did not answer in time, and whether the request was carried out is unknown ({http})")
+_DEADLINE: Final = _late(
+    "{peer} did not answer in time, and whether the request was carried out is unknown ({http})"
+)
 
 #: Status to what it means. A status that is not here: `row_for`.
 STATUS: Final[dict[int, Row]] = {
@@ -121,7 +142,8 @@ STATUS: Final[dict[int, Row]] = {
     ),
     408: _late("{peer} gave up waiting for the request, and did not carry it out ({http})"),
     409: _callers(
-        "{peer} reports a conflict with the present state ({http})", "Look at the present state, then call differently."
+        "{peer} reports a conflict with the present state ({http})",
+        "Look at the present state, then call differently.",
     ),
     410: _GONE,
     411: _METHOD,
@@ -155,7 +177,11 @@ STATUS: Final[dict[int, Row]] = {
     505: _METHOD,
     506: _UNABLE,
     507: Row(
-        McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer} has no room left ({http})", "Room has to be made first."
+        McpErrorCode.QUOTA_EXCEEDED,
+        _PERMANENT,
+        False,
+        "{peer} has no room left ({http})",
+        "Room has to be made first.",
     ),
     508: _UNABLE,
     510: _UNABLE,
@@ -185,10 +211,17 @@ _ODD: Final = _tools("{peer} gave an answer that the tool did not expect ({http}
 #: Refusals and outages that a ``Proxy-Status`` field names (RFC 9209).
 _PROXY_ERRORS: Final[dict[str, Row]] = {
     **dict.fromkeys(
-        ("http_request_denied", "destination_ip_prohibited", "destination_ip_unroutable", "proxy_configuration_error"),
+        (
+            "http_request_denied",
+            "destination_ip_prohibited",
+            "destination_ip_unroutable",
+            "proxy_configuration_error",
+        ),
         _POLICY,
     ),
-    **dict.fromkeys(("http_response_timeout", "connection_read_timeout", "connection_write_timeout"), _DEADLINE),
+    **dict.fromkeys(
+        ("http_response_timeout", "connection_read_timeout", "connection_write_timeout"), _DEADLINE
+    ),
     "tls_certificate_error": _ORIGIN_TLS,
 }
 
@@ -202,7 +235,9 @@ _money = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?|funds)|\bbilling\b|\bpayment\b|exceeded your current quota"
 ).search
 _period = re.compile(r"\b(?:daily|monthly|per[_ ]day|per[_ ]month)\b").search
-_rate = re.compile(r"\b(?:rate[_ -]?limit|secondary rate|too many requests|throttl)", re.IGNORECASE).search
+_rate = re.compile(
+    r"\b(?:rate[_ -]?limit|secondary rate|too many requests|throttl)", re.IGNORECASE
+).search
 
 #: How much of a body is looked at, and how long one may be to count as short.
 _BODY: Final = 4096
@@ -241,14 +276,17 @@ def verdict_for(
         headers: The answer's headers, in any case.
         url: What was asked; never shown.
         body: The beginning of the answer's body, where it is at hand; never shown.
-        quote: What of the answer may be quoted to callers, if a guard's ``upstream_text`` asks for it.
+        quote: What of the answer may be quoted to callers, if a guard's ``upstream_text`` asks for
+            it.
         now: Epoch seconds, for delays that are points in time. None: this machine's clock.
         peer: Who answered, as the subject of a sentence.
     """
     known = folded(headers)
     delay = delay_from(known, now=now)
     row = _row(status, known, delay, (body or "")[:_BODY].lower())
-    retryable = row.retryable and not any(known.get(name, "").lower() == "false" for name in _SHOULD_RETRY)
+    retryable = row.retryable and not any(
+        known.get(name, "").lower() == "false" for name in _SHOULD_RETRY
+    )
     wait = delay if retryable else None
     return Verdict(
         code=row.code,
@@ -277,13 +315,18 @@ def beginning_of(content: object) -> str | None:
 
 
 def _row(status: int, known: Mapping[str, str], delay: int | None, body: str) -> Row:
-    if status in _INTERMEDIARY and (named := _proxy_error(f";{known.get('proxy-status', '')}")) is not None:
+    if (
+        status in _INTERMEDIARY
+        and (named := _proxy_error(f";{known.get('proxy-status', '')}")) is not None
+    ):
         row = _PROXY_ERRORS.get(named[1])
         if row is not None:
             return row
     if status == 403 and (delay is not None or limit_is_reached(known) or _rate(body)):
         return _LIMIT
-    if status == 409 and (delay is not None or any(known.get(name, "").lower() == "true" for name in _SHOULD_RETRY)):
+    if status == 409 and (
+        delay is not None or any(known.get(name, "").lower() == "true" for name in _SHOULD_RETRY)
+    ):
         return _FAILED._replace(sentence=STATUS[409].sentence)
     if status == 413 and delay is not None:
         return _LIMIT

@@ -1,7 +1,8 @@
 """
 httpx and httpx2, whose classes bear the same names, and the httpcore below each.
 
-Texts of these classes hold whole URLs, so none of them is shown. Their timeouts are no builtin ``TimeoutError``.
+Texts of these classes hold whole URLs, so none of them is shown. Their timeouts are no builtin
+``TimeoutError``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, whole
+from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, whole
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused
 
@@ -24,9 +25,13 @@ _refusal = re.compile(r"\s{0,4}([1-5][0-9]{2})\b").match
 _final: Final = partial(final, family="network")
 
 
-_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
+_LATE: Final = late(
+    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+)
 _NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
-_CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
+_CERTIFICATE: Final = _final(
+    "The TLS certificate of the upstream API could not be verified", advice=OPERATOR
+)
 _PROXY: Final = outage("The connection through a proxy failed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
@@ -89,7 +94,9 @@ def _bad_url(exc: BaseException) -> Verdict:
     return _about(exc, _BAD_URL)
 
 
-_CUT_OFF: Final = outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
+_CUT_OFF: Final = outage(
+    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+)
 _STREAM: Final = bug("The tool used a request or an answer in a state that does not allow it")
 
 #: What httpcore has as well.
@@ -117,9 +124,15 @@ _BY_CLASS: Final[dict[str, Rule]] = {
 }
 
 RULES: Final[dict[str, Rule]] = {
-    **{f"{package}.{name}": rule for package in ("httpx", "httpx2") for name, rule in _BY_CLASS.items()},
+    **{
+        f"{package}.{name}": rule
+        for package in ("httpx", "httpx2")
+        for name, rule in _BY_CLASS.items()
+    },
     # Neither a stream of events, nor one that will become it.
-    "httpx2.SSEError": _final("The upstream API's answer is no stream of events that the tool can read"),
+    "httpx2.SSEError": _final(
+        "The upstream API's answer is no stream of events that the tool can read"
+    ),
     **{
         f"{package}.{name}": rule
         for package in ("httpcore", "httpcore2")

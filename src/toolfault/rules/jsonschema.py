@@ -10,12 +10,14 @@ from typing import Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import NO_USE
+from toolfault.rules._helpers import NO_USE
 from toolfault.rules.pydantic import misfit
 
 
 _SCHEMA: Final = Verdict(
-    code=McpErrorCode.INTERNAL, message=f"The tool uses a JSON Schema that is not valid. {NO_USE}", family="data"
+    code=McpErrorCode.INTERNAL,
+    message=f"The tool uses a JSON Schema that is not valid. {NO_USE}",
+    family="data",
 )
 
 RULES: Final[dict[str, Rule]] = {
@@ -25,7 +27,12 @@ RULES: Final[dict[str, Rule]] = {
     **{
         f"{module}.{name}": _SCHEMA
         for module, names in {
-            "jsonschema.exceptions": ("_RefResolutionError", "FormatError", "UndefinedTypeCheck", "UnknownType"),
+            "jsonschema.exceptions": (
+                "_RefResolutionError",
+                "FormatError",
+                "UndefinedTypeCheck",
+                "UnknownType",
+            ),
             "referencing.exceptions": (
                 "CannotDetermineSpecification",
                 "NoInternalID",

@@ -1,9 +1,9 @@
 """
 The clients of model vendors: openai, anthropic.
 
-Texts of these classes hold the vendor's answer, which may quote the prompt, so none of them is shown. A refusal of
-credentials is always the server's: no caller has a key of its own there. A failure in the middle of a stream comes with
-the status 200 or none, and says its kind in words.
+Texts of these classes hold the vendor's answer, which may quote the prompt, so none of them is
+shown. A refusal of credentials is always the server's: no caller has a key of its own there. A
+failure in the middle of a stream comes with the status 200 or none, and says its kind in words.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._delays import delay_from, folded
 from toolfault._names import qualified_name
+from toolfault._retry_after import delay_from, folded
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import (
+from toolfault.rules._helpers import (
     LATER,
     OPERATOR,
     attr,
@@ -40,7 +40,8 @@ _PEER: Final = "The model API"
 #: The longest kind of a failure that is looked up.
 _MAX_KIND: Final = 64
 
-#: Kinds of failure, as vendors name them where there is no status, and the status that each has where there is one.
+#: Kinds of failure, as vendors name them where there is no status, and the status that each has
+#: where there is one.
 _KINDS: Final[dict[str, int]] = {
     "api_error": 500,
     "authentication_error": 401,
@@ -81,7 +82,9 @@ _USED_UP: Final = frozenset(
 _no_money = re.compile(r"credit balance is too low|insufficient[ _]balance").search
 
 #: What the text of a client without a key says.
-_no_key = re.compile(r"^Token exchange\b|\b(?:api_key|credentials?|access token|bearer)\b", re.IGNORECASE).search
+_no_key = re.compile(
+    r"^Token exchange\b|\b(?:api_key|credentials?|access token|bearer)\b", re.IGNORECASE
+).search
 
 _token_status = re.compile(r"Token exchange failed with status ([1-5][0-9]{2})\b").match
 
@@ -96,9 +99,13 @@ _LATE: Final = Verdict(
     origin="upstream",
 )
 _NO_CONNECTION: Final = _outage("No connection to the model API could be made")
-_NO_ADDRESS: Final = final("The server's address for the model API can't be used", family="network", advice=OPERATOR)
+_NO_ADDRESS: Final = final(
+    "The server's address for the model API can't be used", family="network", advice=OPERATOR
+)
 _NO_KEY: Final = no_login("The server has no usable credentials for the model API")
-_CLIENT: Final = final("The client of the model API could not do what the tool asked", family="other", advice=OPERATOR)
+_CLIENT: Final = final(
+    "The client of the model API could not do what the tool asked", family="other", advice=OPERATOR
+)
 
 
 # ---- answers
@@ -109,14 +116,19 @@ def _status(exc: BaseException) -> Verdict:
     status = whole(exc, "status_code") or whole(response, "status_code")
     if status is None or status < 400:
         # In the middle of a stream that began well.
-        return _kind(exc) or _outage("The model API failed in the middle of its answer", family="http")
+        return _kind(exc) or _outage(
+            "The model API failed in the middle of its answer", family="http"
+        )
     headers, prose = folded(attr(response, "headers")), _prose(response)
     if kinds & _USED_UP or (status in {400, 402, 429} and _no_money(prose)):
         return replace(_used_up(f"HTTP {status}"), upstream_status=status)
-    # The vendor's prose about a rate limit tells how to pay for a higher one, which is no sign of missing money.
+    # The vendor's prose about a rate limit tells how to pay for a higher one, which is no sign of
+    # missing money.
     said = " ".join(kinds) or prose
     quote = beginning_of(attr(response, "content"))
-    verdict = verdict_for(status, headers=headers, url=_url(exc), body=said, quote=quote, peer=_PEER)
+    verdict = verdict_for(
+        status, headers=headers, url=_url(exc), body=said, quote=quote, peer=_PEER
+    )
     return _as_servers(_as_told(verdict, status, headers))
 
 
@@ -138,7 +150,8 @@ def _kinds(exc: BaseException) -> frozenset[str]:
 
 def _kind(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on a failure without a status of its own, by its kind; None: it has none that is known.
+    Return the verdict on a failure without a status of its own, by its kind; None: it has none that
+    is known.
     """
     kinds = _kinds(exc)
     if used_up := kinds & _USED_UP:
@@ -173,7 +186,10 @@ def _as_servers(verdict: Verdict) -> Verdict:
     """
     Return a refusal of credentials as one of the server's own; any other verdict as it is.
     """
-    if verdict.code is not McpErrorCode.PERMISSION_DENIED or verdict.category is not McpErrorCategory.AUTH:
+    if (
+        verdict.code is not McpErrorCode.PERMISSION_DENIED
+        or verdict.category is not McpErrorCategory.AUTH
+    ):
         return verdict
     what, _, _ = (verdict.message or "").partition(". ")
     return replace(
@@ -187,7 +203,8 @@ def _as_servers(verdict: Verdict) -> Verdict:
 
 def _as_told(verdict: Verdict, status: int, headers: dict[str, str]) -> Verdict:
     """
-    Obey an answer that says of itself that it may be asked again; the other direction is the table's.
+    Obey an answer that says of itself that it may be asked again; the other direction is the
+    table's.
     """
     told = headers.get("x-should-retry", "").lower() == "true"
     if not told or verdict.retryable or status in {401, 402, 403, 407}:
@@ -225,7 +242,8 @@ def _sandbox(exc: BaseException) -> Verdict:
 
 def _connect(exc: BaseException) -> Verdict:
     """
-    Judge by what the HTTP client raised; whatever it says of a URL is about the server's own configuration.
+    Judge by what the HTTP client raised; whatever it says of a URL is about the server's own
+    configuration.
     """
     cause = exc.__cause__
     if cause is None:
@@ -255,19 +273,24 @@ def _login(exc: BaseException) -> Verdict:
     cause = exc.__cause__
     verdict = None if cause is None else _of_client(cause) or network_error(cause)
     if verdict is not None and verdict.retryable:
-        return _outage("The service that gives out credentials for the model API could not be reached")
+        return _outage(
+            "The service that gives out credentials for the model API could not be reached"
+        )
     return _NO_KEY
 
 
 def _no_token(status: int) -> Verdict | None:
     if status < 500 and status != 429:
         return None
-    return _outage(f"The service that gives out credentials for the model API failed (HTTP {status})")
+    return _outage(
+        f"The service that gives out credentials for the model API failed (HTTP {status})"
+    )
 
 
 def _base(exc: BaseException) -> Verdict:
     """
-    Judge the class that says most things about how a client was made: without a key, for the most part.
+    Judge the class that says most things about how a client was made: without a key, for the most
+    part.
     """
     text = first_argument(exc)[:1024]
     if (match := _token_status(text)) is not None:
@@ -276,8 +299,12 @@ def _base(exc: BaseException) -> Verdict:
 
 
 _BOTH: Final[dict[str, Rule]] = {
-    "_response.MissingStreamClassError": bug("The tool asked for a stream, and did not say of what"),
-    "_response.StreamAlreadyConsumed": bug("The tool read an answer of the model API again that can be read once"),
+    "_response.MissingStreamClassError": bug(
+        "The tool asked for a stream, and did not say of what"
+    ),
+    "_response.StreamAlreadyConsumed": bug(
+        "The tool read an answer of the model API again that can be read once"
+    ),
     "APIConnectionError": _connect,
     "APIError": _in_stream,
     "APIResponseValidationError": final(
@@ -287,16 +314,28 @@ _BOTH: Final[dict[str, Rule]] = {
     "APITimeoutError": _LATE,
 }
 
-_SIGNATURE: Final = final("The signature of a message from the model API is not valid", family="auth", advice=OPERATOR)
+_SIGNATURE: Final = final(
+    "The signature of a message from the model API is not valid", family="auth", advice=OPERATOR
+)
 
 RULES: Final[dict[str, Rule]] = {
-    **{f"{package}.{name}": rule for package in ("openai", "anthropic") for name, rule in _BOTH.items()},
-    "openai.ContentFilterFinishReasonError": final("The model API's content filter stopped the answer"),
+    **{
+        f"{package}.{name}": rule
+        for package in ("openai", "anthropic")
+        for name, rule in _BOTH.items()
+    },
+    "openai.ContentFilterFinishReasonError": final(
+        "The model API's content filter stopped the answer"
+    ),
     "openai.InvalidWebhookSignatureError": _SIGNATURE,
-    "openai.LengthFinishReasonError": final("The model's answer was cut off at the limit of its length"),
+    "openai.LengthFinishReasonError": final(
+        "The model's answer was cut off at the limit of its length"
+    ),
     "openai.OAuthError": _login,
     "openai.OpenAIError": _base,
-    "openai.WebSocketConnectionClosedError": _outage("The connection to the model API broke before all was sent"),
+    "openai.WebSocketConnectionClosedError": _outage(
+        "The connection to the model API broke before all was sent"
+    ),
     "openai.WebSocketQueueFullError": _outage(
         "More is waiting to be sent to the model API than it takes", family="limit"
     ),
@@ -309,5 +348,6 @@ RULES: Final[dict[str, Rule]] = {
     "anthropic.lib.credentials._workload.WorkloadIdentityError": _login,
 }
 
-#: Left without a rule on purpose: what the author of a tool for these clients' own runners raises, for the model.
+#: Left without a rule on purpose: what the author of a tool for these clients' own runners raises,
+#: for the model.
 IGNORED: Final = frozenset({"anthropic.lib.tools._beta_functions.ToolError"})

@@ -1,8 +1,9 @@
 """
-The MCP SDK, both majors, and FastMCP: what a peer answers over JSON-RPC, and what hosts give authors to raise.
+The MCP SDK, both majors, and FastMCP: what a peer answers over JSON-RPC, and what hosts give
+authors to raise.
 
-An ``MCPError`` that is judged here answers a request which the *tool* made. Its text is the peer's: what a rule shows
-of it gets redacted as any text.
+An ``MCPError`` that is judged here answers a request which the *tool* made. Its text is the peer's:
+what a rule shows of it gets redacted as any text.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import NO_USE, OPERATOR, attr, first_argument, whole, words
+from toolfault.rules._helpers import NO_USE, OPERATOR, attr, first_argument, whole, words
 
 
 #: The classes that a host's docs tell authors to raise; they say nothing but their text.
@@ -68,7 +69,9 @@ _BY_CODE: Final[dict[int, Verdict]] = {
 }
 
 _timed_out = re.compile(r"\btim(?:ed|e)[ -]?out\b", re.IGNORECASE).search
-_closed = re.compile(r"\bconnection (?:was )?(?:closed|lost)\b|\bclosed connection\b", re.IGNORECASE).search
+_closed = re.compile(
+    r"\bconnection (?:was )?(?:closed|lost)\b|\bclosed connection\b", re.IGNORECASE
+).search
 _no_tool = re.compile(
     r"\b(?:unknown tool|no such tool|tool not found)\b"
     r"|\btool[:\s]{1,3}\S{1,128} (?:is |was )?(?:not found|unknown|does not exist)",
@@ -103,7 +106,7 @@ def _answer(exc: BaseException) -> Verdict:
 
 def _by_words(text: str, code: int | None) -> Verdict:
     # At the first answer that only its words explain.
-    from toolfault._prose import careful  # noqa: PLC0415
+    from toolfault._prose.careful import careful  # noqa: PLC0415
 
     said = careful(text, rpc_code=code)
     # A request that is no request is a mistake of whoever wrote it, not of whoever called the tool.
@@ -130,7 +133,9 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(HOST_ERRORS, _GENERAL),
     "mcp.shared.exceptions.MCPError": _answer,
     "mcp.shared.exceptions.McpError": _answer,  # mcp 1.x
-    "mcp.shared.exceptions.NoBackChannelError": _plain("The tool has no way to ask its client anything"),
+    "mcp.shared.exceptions.NoBackChannelError": _plain(
+        "The tool has no way to ask its client anything"
+    ),
     "mcp.server.mcpserver.exceptions.MCPServerError": _GENERAL,
     "mcp.server.mcpserver.exceptions.ResourceNotFoundError": _ARGUMENTS,
     "mcp.server.mcpserver.exceptions.UnexpectedResourceError": _unexpected,
@@ -150,7 +155,8 @@ RULES: Final[dict[str, Rule]] = {
         "The MCP server that the tool talks to gave a kind of result that the tool did not expect"
     ),
     "mcp.client.streamable_http.StreamableHTTPError": replace(
-        _UNREACHABLE, message="The connection to the MCP server that the tool talks to failed. Try again later."
+        _UNREACHABLE,
+        message="The connection to the MCP server that the tool talks to failed. Try again later.",
     ),
     "mcp.client.streamable_http.ResumptionError": _plain(
         "The MCP server that the tool talks to could not resume where it stopped"
@@ -169,7 +175,8 @@ RULES: Final[dict[str, Rule]] = {
     ),
 }
 
-#: Left without a rule on purpose: the SDK raises and answers these in its own authorization endpoints.
+#: Left without a rule on purpose: the SDK raises and answers these in its own authorization
+#: endpoints.
 IGNORED: Final = frozenset(
     {
         "mcp.server.auth.provider.AuthorizeError",

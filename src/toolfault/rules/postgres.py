@@ -15,7 +15,16 @@ from typing import Any, Final
 from toolfault._codes import McpErrorCode
 from toolfault._names import class_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, OPERATOR, attr, bug, final, first_argument, outage, words
+from toolfault.rules._helpers import (
+    LATER,
+    OPERATOR,
+    attr,
+    bug,
+    final,
+    first_argument,
+    outage,
+    words,
+)
 from toolfault.rules.sqlstate import verdict_for
 
 
@@ -45,10 +54,13 @@ _CONFIGURED: Final = _final("The server's settings for the database are not vali
 
 _NO_CONNECTION: Final = _outage("No connection to the database could be made", family="network")
 _CUT_OFF: Final = _outage(
-    "The connection to the database was lost, and whether the statement was carried out is unknown", family="network"
+    "The connection to the database was lost, and whether the statement was carried out is unknown",
+    family="network",
 )
 _NO_HOST: Final = _final("The name of the database's host could not be resolved", advice=OPERATOR)
-_TLS: Final = _final("The TLS connection that the server demands to the database could not be made", advice=OPERATOR)
+_TLS: Final = _final(
+    "The TLS connection that the server demands to the database could not be made", advice=OPERATOR
+)
 
 
 # ---- asyncpg
@@ -56,14 +68,23 @@ _TLS: Final = _final("The TLS connection that the server demands to the database
 
 def _asyncpg(exc: BaseException) -> Verdict:
     state = words(exc, "sqlstate")
-    verdict = _FAILED if state is None else _named(state, exc, "constraint_name", "table_name", "column_name")
+    verdict = (
+        _FAILED
+        if state is None
+        else _named(state, exc, "constraint_name", "table_name", "column_name")
+    )
     # It encodes values itself, and the error below quotes them.
-    return verdict if exc.__cause__ is None else replace(verdict, causes=(class_name(exc.__cause__),))
+    return (
+        verdict if exc.__cause__ is None else replace(verdict, causes=(class_name(exc.__cause__),))
+    )
 
 
 def _named(state: str, holder: object, constraint: str, table: str, column: str) -> Verdict:
     return verdict_for(
-        state, constraint=words(holder, constraint), table=words(holder, table), column=words(holder, column)
+        state,
+        constraint=words(holder, constraint),
+        table=words(holder, table),
+        column=words(holder, column),
     )
 
 
@@ -81,7 +102,12 @@ _REFUSALS: Final = (
     ),
     (re.compile(r'database "[^"\n]{1,256}" does not exist').search, "3D000"),
     (re.compile(r"permission denied for database").search, "42501"),
-    (re.compile(r"too many clients already|too many connections for|connection slots are reserved").search, "53300"),
+    (
+        re.compile(
+            r"too many clients already|too many connections for|connection slots are reserved"
+        ).search,
+        "53300",
+    ),
     (re.compile(r"the database system is").search, "57P03"),
 )
 _no_tls = re.compile(
@@ -133,14 +159,18 @@ def _operational(exc: BaseException) -> Verdict:
 
 
 RULES: Final[dict[str, Rule]] = {
-    "asyncpg.exceptions.InvalidCachedStatementError": _outage("The database's schema was just changed"),
+    "asyncpg.exceptions.InvalidCachedStatementError": _outage(
+        "The database's schema was just changed"
+    ),
     # What a routine raises with a state of the classes 01 and 02.
     "asyncpg.exceptions.PostgresWarning": _asyncpg,
     "asyncpg.exceptions._base.ClientConfigurationError": _CONFIGURED,
     "asyncpg.exceptions._base.DataError": _VALUE,
     "asyncpg.exceptions._base.InterfaceError": _LIBRARY,
     "asyncpg.exceptions._base.InternalClientError": _FAILED,
-    "asyncpg.exceptions._base.OutdatedSchemaCacheError": _outage("The database's schema was just changed"),
+    "asyncpg.exceptions._base.OutdatedSchemaCacheError": _outage(
+        "The database's schema was just changed"
+    ),
     "asyncpg.exceptions._base.PostgresError": _asyncpg,
     "asyncpg.exceptions._base.TargetServerAttributeNotMatched": _outage(
         "No server of the database is in the state that the tool needs"

@@ -2,7 +2,8 @@
 pydantic, and what is said of values that do not fit a schema, by pydantic or by jsonschema.
 
 Rule 1: a value of the caller's never becomes part of a text; the schema's own values do.
-Rule 2: in the body of a tool such an error is the server's problem, before it the caller's; here nobody knows which.
+Rule 2: in the body of a tool such an error is the server's problem, before it the caller's; here
+nobody knows which.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._text import safe_str
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import NO_USE, bug
+from toolfault.rules._helpers import NO_USE, bug
 
 
 #: How many violations are looked at, and how many an error's message names.
@@ -47,7 +48,8 @@ _WITHOUT_VALUE: Final[dict[str, str]] = {
     "uuid_parsing": "must be a valid UUID",
 }
 
-#: Types that read better in our words; the others' texts begin with "Input should", "String should" and the like.
+#: Types that read better in our words; the others' texts begin with "Input should", "String should"
+#: and the like.
 _BETTER: Final[dict[str, str]] = {
     "extra_forbidden": "is not known",
     "missing": "is missing",
@@ -74,19 +76,23 @@ def violations(exc: BaseException) -> list[dict[str, Any]]:
     """
     Return what a validation error complains about; empty if it is none.
 
-    Each violation has a ``field`` (its path, dotted; empty for the whole), a ``rule`` and a ``message`` without the
-    value, and ``allowed`` where only some values are.
+    Each violation has a ``field`` (its path, dotted; empty for the whole), a ``rule`` and a
+    ``message`` without the value, and ``allowed`` where only some values are.
     """
     return [_public(item) for item in _found(exc)]
 
 
 def nearest(exc: BaseException) -> str | None:
     """
-    Return a hint that names the allowed values nearest to those that were given; None: none is near.
+    Return a hint that names the allowed values nearest to those that were given; None: none is
+    near.
     """
     hints: list[str] = []
     for item in _found(exc, values=True):
-        given, allowed = item.get("value"), [value for value in item.get("allowed", ()) if isinstance(value, str)]
+        given, allowed = (
+            item.get("value"),
+            [value for value in item.get("allowed", ()) if isinstance(value, str)],
+        )
         if not isinstance(given, str) or len(given) > _MAX_FIELD or not allowed:
             continue
         by_folded = {value.casefold(): value for value in allowed}
@@ -117,8 +123,12 @@ def misfit(exc: BaseException) -> Verdict:
     """
     Judge a validation error in the body of a tool: what it got, or made, is not what it expects.
     """
-    # What an author's validator says may quote the value, and nobody wrote it for the caller of this tool.
-    items = [item if _is_ours(item["message"]) else {**item, "message": "is not valid"} for item in violations(exc)]
+    # What an author's validator says may quote the value, and nobody wrote it for the caller of
+    # this tool.
+    items = [
+        item if _is_ours(item["message"]) else {**item, "message": "is not valid"}
+        for item in violations(exc)
+    ]
     what = "Data that the tool received or made does not have the form that it expects"
     return Verdict(
         code=McpErrorCode.INTERNAL,
@@ -193,17 +203,23 @@ def _message(kind: str, text: str, context: Mapping[str, Any]) -> str:
         return ours
     if kind == "union_tag_invalid":
         # Its text quotes the tag that was given.
-        return f"must be tagged as one of {safe_str(context.get('expected_tags', 'the expected tags'))}"[:_MAX_TEXT]
+        return f"must be tagged as one of {safe_str(context.get('expected_tags', 'the expected tags'))}"[
+            :_MAX_TEXT
+        ]
     if kind in {"value_error", "assertion_error"}:
         # The author's words; of an assert without any, pytest makes the comparison with its values.
-        said = _author("", text).partition("\n")[0] if kind == "assertion_error" else _author("", text)
+        said = (
+            _author("", text).partition("\n")[0] if kind == "assertion_error" else _author("", text)
+        )
         return said[:_MAX_TEXT] if said and not said.startswith("assert ") else "is not valid"
     return _WITHOUT_VALUE.get(kind) or _should("must ", text)[:_MAX_TEXT] or "is not valid"
 
 
 def _allowed(kind: str, context: Mapping[str, Any]) -> list[Any]:
     text = context.get(
-        {"enum": "expected", "literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(kind, "")
+        {"enum": "expected", "literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(
+            kind, ""
+        )
     )
     if not isinstance(text, str):
         return []
@@ -274,7 +290,8 @@ def _of_jsonschema(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
     seen: set[tuple[str, str]] = set()
     for error in exc.context:
         for item in _of_keyword(error, values=values):
-            # Each of several missing members comes in an error of its own, which does not say which.
+            # Each of several missing members comes in an error of its own, which does not say
+            # which.
             if (where := (item["field"], item["rule"])) not in seen:
                 seen.add(where)
                 yield item
@@ -300,7 +317,9 @@ def _surplus(exc: Any) -> list[Any]:
     known: dict[str, Any] = exc.schema.get("properties", {})
     patterns: dict[str, Any] = exc.schema.get("patternProperties", {})
     return [
-        name for name in exc.instance if name not in known and not any(re.search(pattern, name) for pattern in patterns)
+        name
+        for name in exc.instance
+        if name not in known and not any(re.search(pattern, name) for pattern in patterns)
     ]
 
 
@@ -309,8 +328,13 @@ def _demanded(exc: Any, keyword: str) -> dict[str, Any]:
     if keyword in _DEMANDS:
         return {"message": _DEMANDS[keyword].format(_written(demand))[:_MAX_TEXT]}
     if keyword == "enum":
-        allowed = [value for value in demand[:_MAX_ALLOWED] if isinstance(value, str | int | float | None)]
-        return {"message": f"must be one of {', '.join(map(repr, allowed))}"[:_MAX_TEXT], "allowed": allowed}
+        allowed = [
+            value for value in demand[:_MAX_ALLOWED] if isinstance(value, str | int | float | None)
+        ]
+        return {
+            "message": f"must be one of {', '.join(map(repr, allowed))}"[:_MAX_TEXT],
+            "allowed": allowed,
+        }
     if keyword in {"anyOf", "oneOf"} and (types := _types(exc)):
         return {"message": f"must be of type {' or '.join(types)}"[:_MAX_TEXT]}
     return {"message": "does not fit its schema"}
@@ -318,7 +342,8 @@ def _demanded(exc: Any, keyword: str) -> dict[str, Any]:
 
 def _meant(exc: Any) -> list[Any] | None:
     """
-    Return what is wrong with the one alternative whose type the value has. None: there is not exactly one.
+    Return what is wrong with the one alternative whose type the value has. None: there is not
+    exactly one.
     """
     branches: dict[Any, list[Any]] = {}
     for error in exc.context:
@@ -326,7 +351,9 @@ def _meant(exc: Any) -> list[Any] | None:
     fitting = [
         errors
         for errors in branches.values()
-        if not any(error.validator in {"type", "const"} and not error.relative_path for error in errors)
+        if not any(
+            error.validator in {"type", "const"} and not error.relative_path for error in errors
+        )
     ]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -341,7 +368,11 @@ def _types(exc: Any) -> list[str]:
 
 
 def _written(demand: Any) -> str:
-    return " or ".join(map(safe_str, demand[:8])) if issubclass(type(demand), list) else safe_str(demand)
+    return (
+        " or ".join(map(safe_str, demand[:8]))
+        if issubclass(type(demand), list)
+        else safe_str(demand)
+    )
 
 
 # ---- the table
@@ -356,7 +387,9 @@ _SETTINGS: Final = Verdict(
 RULES: Final[dict[str, Rule]] = {
     _PYDANTIC: misfit,
     _PYDANTIC_1: misfit,
-    "pydantic_core._pydantic_core.PydanticSerializationError": bug("The tool made a value that can't be serialized"),
+    "pydantic_core._pydantic_core.PydanticSerializationError": bug(
+        "The tool made a value that can't be serialized"
+    ),
     "pydantic_core._pydantic_core.PydanticSerializationUnexpectedValue": bug(
         "The tool made a value that its model does not allow"
     ),

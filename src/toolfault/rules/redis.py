@@ -1,8 +1,9 @@
 """
 redis-py: by class, and by the first word of an error reply that has no class.
 
-Texts of these classes hold hosts, commands and their values, so none of them is shown. Some failed logins are
-``ConnectionError``s, none of the classes is a builtin one of that name, and a lock's error is a ``ValueError``.
+Texts of these classes hold hosts, commands and their values, so none of them is shown. Some failed
+logins are ``ConnectionError``s, none of the classes is a builtin one of that name, and a lock's
+error is a ``ValueError``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, OPERATOR, bug, final, first_argument, no_login, outage, whole, words
+from toolfault.rules._helpers import (
+    LATER,
+    OPERATOR,
+    bug,
+    final,
+    first_argument,
+    no_login,
+    outage,
+    whole,
+    words,
+)
 from toolfault.rules.http import verdict_for
 
 
@@ -30,14 +41,19 @@ _misused: Final = partial(bug, family="database")
 _no_right: Final = partial(no_login, origin="upstream")
 
 
-_UNREACHED: Final = _outage("Redis could not be reached, or the connection to it broke", family="network")
+_UNREACHED: Final = _outage(
+    "Redis could not be reached, or the connection to it broke", family="network"
+)
 _CERTIFICATE: Final = _final("The TLS certificate of Redis could not be verified", advice=OPERATOR)
 _LOGIN: Final = _no_right("Redis did not accept the server's login")
 _COMMAND: Final = _misused("The tool sent a command that Redis does not accept")
 _CLUSTER: Final = _outage("The Redis cluster is not available")
-_KEYS: Final = _misused("The tool used keys together that are on different nodes of the Redis cluster")
+_KEYS: Final = _misused(
+    "The tool used keys together that are on different nodes of the Redis cluster"
+)
 _MOVED: Final = _final(
-    "The server is not configured for a Redis cluster, and the key is on another node", advice=OPERATOR
+    "The server is not configured for a Redis cluster, and the key is on another node",
+    advice=OPERATOR,
 )
 _CHANGED: Final = _outage("A key that the tool watched was changed by somebody else")
 
@@ -70,7 +86,8 @@ def _connection(exc: BaseException) -> Verdict:
 
 
 def _lock(exc: BaseException) -> Verdict:
-    # Only one of its texts tells that somebody else has the lock; the others, that this code has none.
+    # Only one of its texts tells that somebody else has the lock; the others, that this code has
+    # none.
     if first_argument(exc).startswith("Unable to acquire lock"):
         return _outage("Somebody else holds a lock that the tool needs")
     return _misused("The tool used a lock that it does not hold")
@@ -89,20 +106,28 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "AuthenticationWrongNumberOfArgsError": _LOGIN,
     "AuthorizationError": _no_right("The server's login has no right to use Redis"),
     "BusyLoadingError": _outage("Redis is still loading its data"),
-    "ChildDeadlockedError": _misused("A process of the tool and its parent share a connection to Redis"),
+    "ChildDeadlockedError": _misused(
+        "A process of the tool and its parent share a connection to Redis"
+    ),
     "ClusterCrossSlotError": _KEYS,
     "ClusterDownError": _CLUSTER,
     "ClusterError": _CLUSTER,
     "ConnectionError": _connection,
     "CrossSlotTransactionError": _KEYS,
     "DataError": _misused("The tool gave Redis a value of a kind that it can't store"),
-    "ExecAbortError": _misused("Redis discarded a transaction because it had refused one of its commands"),
+    "ExecAbortError": _misused(
+        "Redis discarded a transaction because it had refused one of its commands"
+    ),
     "ExternalAuthProviderError": _outage("The service by which Redis checks logins failed"),
-    "IncorrectPolicyType": _misused("The tool sent a command that can't be routed in the Redis cluster"),
+    "IncorrectPolicyType": _misused(
+        "The tool sent a command that can't be routed in the Redis cluster"
+    ),
     "InvalidPipelineStack": _final("The Redis cluster gave fewer answers than there were commands"),
     "InvalidResponse": _outage("Redis gave an answer that can't be read"),
     "LockError": _lock,
-    "LockNotOwnedError": _outage("The tool lost a lock before it was done, since that took too long"),
+    "LockNotOwnedError": _outage(
+        "The tool lost a lock before it was done, since that took too long"
+    ),
     "MasterDownError": _outage("A replica of Redis has lost its primary"),
     "MaxConnectionsError": _outage("The server has no connection to Redis left", family="limit"),
     "ModuleError": _final("Redis could not load or unload a module", advice=OPERATOR),
@@ -116,7 +141,9 @@ _BY_CLASS: Final[dict[str, Rule]] = {
         family="limit",
         origin="upstream",
     ),
-    "PubSubError": _misused("The tool used a subscription of Redis in a way that it does not allow"),
+    "PubSubError": _misused(
+        "The tool used a subscription of Redis in a way that it does not allow"
+    ),
     "ReadOnlyError": _outage("Redis is a replica at the moment, and accepts no changes"),
     "RedisClusterException": _CLUSTER,
     "RedisError": _final("Redis failed"),

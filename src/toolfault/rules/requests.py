@@ -1,9 +1,9 @@
 """
 requests.
 
-Texts of these classes hold URLs with query and user, so none of them is shown. All are ``OSError``, some ``ValueError``
-as well, and none is a builtin ``ConnectionError`` or ``TimeoutError``. What happened stands in urllib3's exception,
-which is the first argument.
+Texts of these classes hold URLs with query and user, so none of them is shown. All are ``OSError``,
+some ``ValueError`` as well, and none is a builtin ``ConnectionError`` or ``TimeoutError``. What
+happened stands in urllib3's exception, which is the first argument.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, whole
+from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, whole
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import RULES as STDLIB
 from toolfault.rules.urllib3 import inside, proxy_failed, unparsed, verdict_inside
@@ -37,13 +37,17 @@ _final: Final = partial(final, family="network")
 
 _NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
 _TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
-_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
+_LATE: Final = late(
+    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+)
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
     message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
     callers=McpErrorCode.INVALID_ARGUMENTS,
 )
-_PROXY_URL: Final = _final("The server is told to use a proxy under a URL that can't be used", advice=OPERATOR)
+_PROXY_URL: Final = _final(
+    "The server is told to use a proxy under a URL that can't be used", advice=OPERATOR
+)
 
 
 def _url(exc: BaseException) -> str | None:
@@ -69,7 +73,9 @@ def _status(exc: BaseException) -> Verdict:
         return _final("The upstream API gave an answer without a status", family="http")
     # The property would read an answer that may be without end.
     body = beginning_of(attr(response, "_content"))
-    return verdict_for(status, headers=attr(response, "headers"), url=_url(exc), body=body, quote=body)
+    return verdict_for(
+        status, headers=attr(response, "headers"), url=_url(exc), body=body, quote=body
+    )
 
 
 def _connect(exc: BaseException) -> Verdict:
@@ -105,14 +111,22 @@ def _header(exc: BaseException) -> Verdict:
 
 
 RULES: Final[dict[str, Rule]] = {
-    "requests.cookies.CookieConflictError": bug("Several cookies have the name that the tool asked for"),
+    "requests.cookies.CookieConflictError": bug(
+        "Several cookies have the name that the tool asked for"
+    ),
     "requests.exceptions.ChunkedEncodingError": outage("The upstream API's answer was cut off"),
-    "requests.exceptions.ConnectTimeout": outage("No connection to the upstream API could be made in time"),
+    "requests.exceptions.ConnectTimeout": outage(
+        "No connection to the upstream API could be made in time"
+    ),
     "requests.exceptions.ConnectionError": _connect,
-    "requests.exceptions.ContentDecodingError": _final("The upstream API's answer could not be decompressed"),
+    "requests.exceptions.ContentDecodingError": _final(
+        "The upstream API's answer could not be decompressed"
+    ),
     "requests.exceptions.HTTPError": _status,
     "requests.exceptions.InvalidHeader": _header,
-    "requests.exceptions.InvalidJSONError": bug("The tool tried to send a value that JSON does not have"),
+    "requests.exceptions.InvalidJSONError": bug(
+        "The tool tried to send a value that JSON does not have"
+    ),
     "requests.exceptions.InvalidProxyURL": _PROXY_URL,
     "requests.exceptions.InvalidSchema": _bad_url,
     "requests.exceptions.InvalidURL": _bad_url,
@@ -124,7 +138,9 @@ RULES: Final[dict[str, Rule]] = {
     "requests.exceptions.RequestsWarning": bug("A warning of the HTTP client was made an error"),
     "requests.exceptions.RetryError": _retries,
     "requests.exceptions.SSLError": _tls,
-    "requests.exceptions.StreamConsumedError": bug("The tool read an answer a second time that can be read once"),
+    "requests.exceptions.StreamConsumedError": bug(
+        "The tool read an answer a second time that can be read once"
+    ),
     "requests.exceptions.Timeout": _LATE,
     "requests.exceptions.TooManyRedirects": _final("The upstream API redirects in a circle"),
     "requests.exceptions.URLRequired": _bad_url,

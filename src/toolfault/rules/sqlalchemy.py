@@ -13,7 +13,7 @@ from typing import Final
 from toolfault._codes import McpErrorCode
 from toolfault._names import class_name, qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import OPERATOR, attr, bug, final, outage, words
+from toolfault.rules._helpers import OPERATOR, attr, bug, final, outage, words
 from toolfault.rules.sqlstate import verdict_for
 
 
@@ -36,7 +36,8 @@ _LIBRARY: Final = _misused("The tool uses the database in a way that it does not
 _STATEMENT: Final = _misused("The tool's statement and the values that it gave do not fit together")
 _FAILED: Final = _final("The database failed")
 _LOST: Final = _outage(
-    "The connection to the database was lost, and whether the statement was carried out is unknown", family="network"
+    "The connection to the database was lost, and whether the statement was carried out is unknown",
+    family="network",
 )
 
 #: Packages of drivers that have rows of their own.
@@ -66,7 +67,8 @@ def _below(exc: BaseException) -> BaseException | None:
 
 def _raised_by_driver(exc: BaseException) -> BaseException | None:
     """
-    Return the exception of the driver, past the one that the adapters for asynchronous drivers make of it.
+    Return the exception of the driver, past the one that the adapters for asynchronous drivers make
+    of it.
     """
     found = _below(exc)
     return (_below(found) or found) if found is not None and _is_own(type(found)) else found
@@ -120,18 +122,28 @@ RULES: Final[dict[str, Rule]] = {
     "sqlalchemy.exc.MultipleResultsFound": _misused(
         "The database holds several rows where the tool needs one", family="other"
     ),
-    "sqlalchemy.exc.NoDBAPILoaded": _final("The server lacks a driver for its database", advice=OPERATOR),
+    "sqlalchemy.exc.NoDBAPILoaded": _final(
+        "The server lacks a driver for its database", advice=OPERATOR
+    ),
     # Declared by an author, it means the caller.
-    "sqlalchemy.exc.NoResultFound": _misused("The database holds no row where the tool needs one", family="other"),
-    "sqlalchemy.exc.NoSuchModuleError": _final("The server lacks a driver for its database", advice=OPERATOR),
-    "sqlalchemy.exc.NoSuchTableError": _misused("The tool names a table that the database does not have"),
+    "sqlalchemy.exc.NoResultFound": _misused(
+        "The database holds no row where the tool needs one", family="other"
+    ),
+    "sqlalchemy.exc.NoSuchModuleError": _final(
+        "The server lacks a driver for its database", advice=OPERATOR
+    ),
+    "sqlalchemy.exc.NoSuchTableError": _misused(
+        "The tool names a table that the database does not have"
+    ),
     "sqlalchemy.exc.PendingRollbackError": _misused(
         "The tool uses a session of the database in which an earlier statement failed"
     ),
     "sqlalchemy.exc.SQLAlchemyError": _LIBRARY,
     "sqlalchemy.exc.StatementError": _statement,
     # Of its pool; no builtin TimeoutError.
-    "sqlalchemy.exc.TimeoutError": _outage("The server has no connection to the database left", family="limit"),
+    "sqlalchemy.exc.TimeoutError": _outage(
+        "The server has no connection to the database left", family="limit"
+    ),
     "sqlalchemy.orm.exc.ObjectDeletedError": _GONE,
     "sqlalchemy.orm.exc.StaleDataError": _GONE,
 }

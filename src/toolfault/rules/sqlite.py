@@ -1,7 +1,8 @@
 """
 SQLite: by the name of the result code, since the class alone says next to nothing.
 
-Statements and values never become part of a message; the names of tables and columns that SQLite itself names do.
+Statements and values never become part of a message; the names of tables and columns that SQLite
+itself names do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR, first_argument, short, words
+from toolfault.rules._helpers import LATER, NO_USE, OPERATOR, first_argument, short, words
 
 
 class _Row(NamedTuple):
@@ -36,7 +37,9 @@ def _broken(sentence: str) -> _Row:
 
 
 def _refused(sentence: str, advice: str = "Check the arguments.") -> _Row:
-    return _Row(McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, True)
+    return _Row(
+        McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, True
+    )
 
 
 def _misused(sentence: str) -> _Row:
@@ -52,7 +55,13 @@ _BY_CODE: Final[dict[str, _Row]] = {
     "PROTOCOL": _busy("The database could not be locked in time"),
     "SCHEMA": _busy("The database's schema was just changed"),
     "NOMEM": _busy("The database ran out of memory"),
-    "INTERRUPT": _Row(McpErrorCode.TOOL_TIMEOUT, McpErrorCategory.TRANSIENT, True, "The query was interrupted", LATER),
+    "INTERRUPT": _Row(
+        McpErrorCode.TOOL_TIMEOUT,
+        McpErrorCategory.TRANSIENT,
+        True,
+        "The query was interrupted",
+        LATER,
+    ),
     "CONSTRAINT": _CONSTRAINT,
     "MISMATCH": _refused("The database refused a value of the wrong type"),
     "TOOBIG": _refused("A value is too big for the database", "Send less."),
@@ -74,7 +83,9 @@ _BY_CODE: Final[dict[str, _Row]] = {
 }
 
 _primary = re.compile(r"SQLITE_([A-Z]{1,32})").match
-_missing = re.compile(r"no such (table|column|function|index|view|trigger|module): ([A-Za-z_][\w.]{0,63})").fullmatch
+_missing = re.compile(
+    r"no such (table|column|function|index|view|trigger|module): ([A-Za-z_][\w.]{0,63})"
+).fullmatch
 _constraint = re.compile(
     r"([A-Z][A-Z ]{1,20}) constraint failed(?:: ([A-Za-z_][\w.]{0,63}(?:, [A-Za-z_][\w.]{0,63}){0,7}))?"
 ).match
@@ -126,7 +137,10 @@ def _library(exc: BaseException) -> Verdict:
 
 def _database(exc: BaseException) -> Verdict:
     return _by_code(exc) or Verdict(
-        code=McpErrorCode.INTERNAL, message=f"The database failed. {NO_USE}", family="database", origin="tool"
+        code=McpErrorCode.INTERNAL,
+        message=f"The database failed. {NO_USE}",
+        family="database",
+        origin="tool",
     )
 
 

@@ -1,5 +1,6 @@
 """
-What a SQLSTATE means, by state and by class; for the tables of the packages that speak to databases.
+What a SQLSTATE means, by state and by class; for the tables of the packages that speak to
+databases.
 
 Statements and values never become part of a message; the names of constraints and columns do.
 """
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Family, Verdict
-from toolfault.rules._parts import LATER, NO_USE, OPERATOR
+from toolfault.rules._helpers import LATER, NO_USE, OPERATOR
 
 
 class Row(NamedTuple):
@@ -37,7 +38,14 @@ def _broken(sentence: str, advice: str = OPERATOR) -> Row:
 
 
 def _refused(sentence: str, advice: str = "Check the arguments.") -> Row:
-    return Row(McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, forwarded=True)
+    return Row(
+        McpErrorCode.INVALID_ARGUMENTS,
+        McpErrorCategory.VALIDATION,
+        False,
+        sentence,
+        advice,
+        forwarded=True,
+    )
 
 
 def _misused(sentence: str) -> Row:
@@ -45,18 +53,29 @@ def _misused(sentence: str) -> Row:
 
 
 def _no_right(sentence: str) -> Row:
-    return Row(McpErrorCode.INTERNAL, McpErrorCategory.AUTH, False, sentence, OPERATOR, family="auth")
+    return Row(
+        McpErrorCode.INTERNAL, McpErrorCategory.AUTH, False, sentence, OPERATOR, family="auth"
+    )
 
 
 def _late(sentence: str) -> Row:
-    return Row(McpErrorCode.TOOL_TIMEOUT, McpErrorCategory.TRANSIENT, True, sentence, LATER, family="timeout")
+    return Row(
+        McpErrorCode.TOOL_TIMEOUT,
+        McpErrorCategory.TRANSIENT,
+        True,
+        sentence,
+        LATER,
+        family="timeout",
+    )
 
 
 _VALUE: Final = _refused("The database can't use a value")
 _CONSTRAINT: Final = _refused("The database refused the values")
 #: Like SQLITE_ERROR: whose the statement is can't be known.
 _STATEMENT: Final = _misused("The tool sent a statement that the database does not accept")
-_STATE: Final = _misused("The tool sent a statement that the database does not accept in its present state")
+_STATE: Final = _misused(
+    "The tool sent a statement that the database does not accept in its present state"
+)
 _ROUTINE: Final = _broken("A routine in the database failed")
 _LOGIN: Final = _no_right("The database did not accept the server's login")
 _OPERATOR: Final = _outage("The database is being restarted or maintained")
@@ -96,7 +115,9 @@ CLASSES: Final[dict[str, Row]] = {
     "42": _STATEMENT,
     "44": _CONSTRAINT,
     "53": _outage("The database has no resources left"),
-    "54": _refused("The request is too large or too complex for the database", "Ask for less, or send less."),
+    "54": _refused(
+        "The request is too large or too complex for the database", "Ask for less, or send less."
+    ),
     "55": _STATE,
     "57": _OPERATOR,
     "58": _broken("The database's storage failed"),
@@ -116,7 +137,9 @@ STATES: Final[dict[str, Row]] = {
     "22012": _refused("The database was made to divide by zero"),
     "22P02": _refused("A value does not have the form that its type demands"),
     "23502": _refused("A value that the database demands is missing"),
-    "23503": _refused("A value refers to something that does not exist, or something still refers to it"),
+    "23503": _refused(
+        "A value refers to something that does not exist, or something still refers to it"
+    ),
     "23505": _refused("Something with the same key exists already"),
     "23514": _refused("A rule of the database does not allow a value"),
     "23P01": _refused("A value conflicts with one that exists already"),
@@ -126,7 +149,9 @@ STATES: Final[dict[str, Row]] = {
     "25P04": _late("A transaction took longer than the database allows, and was rolled back"),
     "40001": _outage("Another transaction changed the same data at the same time"),
     "40002": _CONSTRAINT,
-    "40003": _outage("The connection to the database was lost, and whether the statement was carried out is unknown"),
+    "40003": _outage(
+        "The connection to the database was lost, and whether the statement was carried out is unknown"
+    ),
     "40P01": _outage("Two transactions waited for each other, and the database gave this one up"),
     "42501": _no_right("The server's login has no right to do this in the database"),
     "42601": _misused("The tool sent a statement with a syntax error"),
@@ -159,7 +184,11 @@ def row_for(state: str) -> Row:
 
 
 def verdict_for(
-    state: str, *, constraint: str | None = None, table: str | None = None, column: str | None = None
+    state: str,
+    *,
+    constraint: str | None = None,
+    table: str | None = None,
+    column: str | None = None,
 ) -> Verdict:
     """
     Return what a database's refusal means.
@@ -171,7 +200,9 @@ def verdict_for(
         column: The name of the column, likewise.
     """
     row = row_for(state)
-    facts = ", ".join([*_where(constraint, table, column), *([f"SQLSTATE {state}"] if _state(state) else [])])
+    facts = ", ".join(
+        [*_where(constraint, table, column), *([f"SQLSTATE {state}"] if _state(state) else [])]
+    )
     where = f" ({facts})" if facts else ""
     return Verdict(
         code=row.code,

@@ -16,7 +16,7 @@ from typing import Any, Final
 from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import (
+from toolfault.rules._helpers import (
     NO_USE,
     OPERATOR,
     attr,
@@ -49,7 +49,10 @@ def _unreadable(what: str) -> Verdict:
 def _json(exc: BaseException) -> Verdict:
     why, line, column = short(words(exc, "msg")), whole(exc, "lineno"), whole(exc, "colno")
     where = f" at line {line}, column {column}" if line is not None and column is not None else ""
-    return final(f"The data that the tool read is not valid JSON{f' ({why}{where})' if why else ''}", family="data")
+    return final(
+        f"The data that the tool read is not valid JSON{f' ({why}{where})' if why else ''}",
+        family="data",
+    )
 
 
 def _xml(exc: BaseException) -> Verdict:
@@ -88,7 +91,9 @@ _DATA: Final[dict[str, Rule]] = {
     "gzip.BadGzipFile": _unreadable("valid gzip data"),
     "http.cookies.CookieError": _unreadable("a valid cookie"),
     "json.decoder.JSONDecodeError": _json,
-    "netrc.NetrcParseError": final("The server's netrc file is not valid", family="data", advice=OPERATOR),
+    "netrc.NetrcParseError": final(
+        "The server's netrc file is not valid", family="data", advice=OPERATOR
+    ),
     "plistlib.InvalidFileException": _unreadable("a valid property list"),
     "re.PatternError": _pattern,
     "re.error": _pattern,
@@ -105,7 +110,9 @@ _DATA: Final[dict[str, Rule]] = {
     "xml.parsers.expat.ExpatError": _xml,
     "xml.sax._exceptions.SAXException": _unreadable("valid XML"),
     "zipfile.BadZipFile": _unreadable("a valid ZIP archive"),
-    "zipfile.LargeZipFile": bug("The tool writes a ZIP archive that needs ZIP64 extensions, and did not turn them on"),
+    "zipfile.LargeZipFile": bug(
+        "The tool writes a ZIP archive that needs ZIP64 extensions, and did not turn them on"
+    ),
     "zlib.error": _unreadable("valid compressed data"),
 }
 
@@ -118,7 +125,9 @@ def _exit_status(exc: BaseException) -> Verdict:
     if status is None:
         return final("A program that the tool runs failed", family="process")
     if status >= 0:
-        return final(f"A program that the tool runs failed (exit status {status})", family="process")
+        return final(
+            f"A program that the tool runs failed (exit status {status})", family="process"
+        )
     try:
         name = signal.Signals(-status).name
     except ValueError:
@@ -142,29 +151,47 @@ _SHUT_DOWN: Final = final("A queue that the tool uses was shut down")
 
 _WORK: Final[dict[str, Rule]] = {
     "_queue.Empty": outage("A queue that the tool reads from was empty", family="other"),
-    "asyncio.exceptions.IncompleteReadError": outage("The connection was closed before all data had come"),
-    "asyncio.exceptions.InvalidStateError": bug("The tool used a future in a state that does not allow it"),
+    "asyncio.exceptions.IncompleteReadError": outage(
+        "The connection was closed before all data had come"
+    ),
+    "asyncio.exceptions.InvalidStateError": bug(
+        "The tool used a future in a state that does not allow it"
+    ),
     "asyncio.exceptions.LimitOverrunError": final(
         "The tool received a line that is longer than its limit", family="data"
     ),
-    "asyncio.queues.QueueEmpty": outage("A queue that the tool reads from was empty", family="other"),
+    "asyncio.queues.QueueEmpty": outage(
+        "A queue that the tool reads from was empty", family="other"
+    ),
     "asyncio.queues.QueueFull": outage("A queue that the tool writes to is full", family="limit"),
     "asyncio.queues.QueueShutDown": _SHUT_DOWN,
     "concurrent.futures._base.BrokenExecutor": _WORKER,
     "concurrent.futures._base.CancelledError": final("Work that the tool waited for was cancelled"),
     "concurrent.futures._base.Error": final("Work that the tool waited for failed"),
-    "concurrent.futures._base.InvalidStateError": bug("The tool used a future in a state that does not allow it"),
+    "concurrent.futures._base.InvalidStateError": bug(
+        "The tool used a future in a state that does not allow it"
+    ),
     "concurrent.futures.interpreter.ExecutionFailed": _WORKER,
-    "multiprocessing.context.AuthenticationError": no_login("Two processes of the server did not accept each other"),
-    "multiprocessing.context.BufferTooShort": bug("The tool received a message that is larger than its buffer"),
-    "multiprocessing.context.ProcessError": final("A worker process of the tool failed", family="process"),
-    "multiprocessing.context.TimeoutError": late("A worker process of the tool did not answer in time"),
+    "multiprocessing.context.AuthenticationError": no_login(
+        "Two processes of the server did not accept each other"
+    ),
+    "multiprocessing.context.BufferTooShort": bug(
+        "The tool received a message that is larger than its buffer"
+    ),
+    "multiprocessing.context.ProcessError": final(
+        "A worker process of the tool failed", family="process"
+    ),
+    "multiprocessing.context.TimeoutError": late(
+        "A worker process of the tool did not answer in time"
+    ),
     "multiprocessing.pool.MaybeEncodingError": bug("A worker's result could not be sent back"),
     "queue.Empty": outage("A queue that the tool reads from was empty", family="other"),
     "queue.Full": outage("A queue that the tool writes to is full", family="limit"),
     "queue.ShutDown": _SHUT_DOWN,
     "subprocess.CalledProcessError": _exit_status,
-    "subprocess.SubprocessError": final("A program that the tool runs could not be started", family="process"),
+    "subprocess.SubprocessError": final(
+        "A program that the tool runs could not be started", family="process"
+    ),
     "subprocess.TimeoutExpired": _expired,
 }
 
@@ -177,7 +204,14 @@ def _no_name(exc: BaseException) -> Verdict:
     Judge a failed look-up by its EAI code, wherever in the numbers this system has it.
     """
     number = whole(exc, "errno")
-    name = next((name for name in dir(socket) if name.startswith("EAI_") and getattr(socket, name) == number), None)
+    name = next(
+        (
+            name
+            for name in dir(socket)
+            if name.startswith("EAI_") and getattr(socket, name) == number
+        ),
+        None,
+    )
     what = f"The name of a host could not be resolved{f' ({name})' if name else ''}"
     if name in {"EAI_AGAIN", "EAI_MEMORY", "EAI_SYSTEM"}:
         return outage(what)
@@ -205,7 +239,9 @@ def _tls(exc: BaseException) -> Verdict:
     reason = short(words(exc, "reason"), 64)
     why = f" ({reason})" if reason.replace("_", "").isalnum() and reason.isupper() else ""
     return final(
-        f"No TLS connection to a service that the tool depends on could be made{why}", family="network", advice=OPERATOR
+        f"No TLS connection to a service that the tool depends on could be made{why}",
+        family="network",
+        advice=OPERATOR,
     )
 
 
@@ -216,7 +252,8 @@ _tunnel = re.compile(r"Tunnel connection failed: ([0-9]{3})\b").match
 
 def proxy_refused(text: str, pattern: Any = _tunnel) -> Verdict | None:
     """
-    Return the verdict on a proxy's refusal to connect through, if this text is one; its status comes first.
+    Return the verdict on a proxy's refusal to connect through, if this text is one; its status
+    comes first.
     """
     match = pattern(text)
     if match is None:
@@ -255,7 +292,11 @@ def _stdlib_verdict(exc: BaseException) -> Verdict | None:
         rule = _NETWORK.get(qualified_name(cls))
         if rule is not None:
             return rule if isinstance(rule, Verdict) else rule(exc)
-    return os_error(exc) if whole(exc, "errno") is not None or isinstance(exc, ConnectionError | TimeoutError) else None
+    return (
+        os_error(exc)
+        if whole(exc, "errno") is not None or isinstance(exc, ConnectionError | TimeoutError)
+        else None
+    )
 
 
 def _url_status(exc: BaseException) -> Verdict:
@@ -293,14 +334,22 @@ _MISUSED: Final = bug("The tool used an HTTP connection in a state that does not
 
 _NETWORK: Final[dict[str, Rule]] = {
     "http.client.BadStatusLine": _NONSENSE,
-    "http.client.HTTPException": final("The HTTP exchange with the upstream API failed", family="network"),
+    "http.client.HTTPException": final(
+        "The HTTP exchange with the upstream API failed", family="network"
+    ),
     "http.client.ImproperConnectionState": _MISUSED,
     "http.client.IncompleteRead": outage("The upstream API's answer was cut off"),
-    "http.client.InvalidURL": replace(bug("The tool was given, or made, a URL that is not valid"), family="other"),
+    "http.client.InvalidURL": replace(
+        bug("The tool was given, or made, a URL that is not valid"), family="other"
+    ),
     "http.client.NotConnected": _MISUSED,
-    "http.client.RemoteDisconnected": outage("The upstream API closed the connection without an answer"),
+    "http.client.RemoteDisconnected": outage(
+        "The upstream API closed the connection without an answer"
+    ),
     "http.client.UnimplementedFileMode": _MISUSED,
-    "http.cookiejar.LoadError": final("A file of cookies that the tool reads is not valid", family="data"),
+    "http.cookiejar.LoadError": final(
+        "A file of cookies that the tool reads is not valid", family="data"
+    ),
     "socket.gaierror": _no_name,
     "socket.herror": _no_host,
     "ssl.SSLCertVerificationError": _certificate,
@@ -328,14 +377,18 @@ def _mail_status(exc: BaseException) -> Verdict:
     """
     status = whole(exc, "smtp_code")
     what = f"The mail server refused the message{f' ({status})' if status else ''}"
-    return outage(what, family="other") if status is not None and 400 <= status < 500 else final(what)
+    return (
+        outage(what, family="other") if status is not None and 400 <= status < 500 else final(what)
+    )
 
 
 def _mail_login(exc: BaseException) -> Verdict:
     status = whole(exc, "smtp_code")
     if status is not None and 400 <= status < 500:
         return _mail_status(exc)
-    return no_login(f"The mail server did not accept the server's credentials{f' ({status})' if status else ''}")
+    return no_login(
+        f"The mail server did not accept the server's credentials{f' ({status})' if status else ''}"
+    )
 
 
 _reply = re.compile(r"([1-5][0-9]{2})\b").match
@@ -378,7 +431,9 @@ _SERVERS: Final[dict[str, Rule]] = {
 
 # ---- the rest
 
-_OPTIONS: Final = bug("The tool was started as a command line program, with options that it does not take")
+_OPTIONS: Final = bug(
+    "The tool was started as a command line program, with options that it does not take"
+)
 
 _REST: Final[dict[str, Rule]] = {
     "_curses.error": final("The tool needs a terminal, and the server has none"),
@@ -390,8 +445,12 @@ _REST: Final[dict[str, Rule]] = {
     "ctypes.ArgumentError": bug("The tool called a C function with values of the wrong type"),
     "dbm.error": final("The database file of the tool can't be used", family="file"),
     "getopt.GetoptError": _OPTIONS,
-    "io.UnsupportedOperation": bug("The tool used a file or stream in a way that it does not allow"),
-    "locale.Error": final("The server's system lacks a locale that the tool needs", family="other", advice=OPERATOR),
+    "io.UnsupportedOperation": bug(
+        "The tool used a file or stream in a way that it does not allow"
+    ),
+    "locale.Error": final(
+        "The server's system lacks a locale that the tool needs", family="other", advice=OPERATOR
+    ),
     "mailbox.Error": final("A mailbox that the tool uses can't be read or written", family="file"),
     "optparse.OptParseError": _OPTIONS,
     "shutil.Error": final("Files could not be copied or moved", family="file"),
@@ -405,7 +464,8 @@ _REST: Final[dict[str, Rule]] = {
 
 RULES: Final[dict[str, Rule]] = {**_DATA, **_WORK, **_NETWORK, **_SERVERS, **_REST}
 
-#: Left without a rule on purpose: control flow that never leaves its module, and tools for developers.
+#: Left without a rule on purpose: control flow that never leaves its module, and tools for
+#: developers.
 IGNORED: Final = frozenset(
     {
         "bdb.BdbQuit",

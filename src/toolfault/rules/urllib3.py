@@ -1,8 +1,8 @@
 """
 urllib3, which also lies below requests, and below most vendors' clients.
 
-Its texts hold host, port, path and query, so none of them is shown. Its timeouts are no builtin ``TimeoutError``, and
-its refused connection is one of its timeouts.
+Its texts hold host, port, path and query, so none of them is shown. Its timeouts are no builtin
+``TimeoutError``, and its refused connection is one of its timeouts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from toolfault._codes import McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import OPERATOR, attr, bug, final, first_argument, late, outage, words
+from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, words
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error
 
@@ -24,7 +24,9 @@ from toolfault.rules.stdlib import network_error
 _MAX_WRAPPERS: Final = 8
 
 # Of newer versions; in older ones it is the URL itself.
-_quoted_host = re.compile(r"(?:Host )?['\"]([^'\"\n]{1,512})['\"] (?:is not a valid|contains invalid)").match
+_quoted_host = re.compile(
+    r"(?:Host )?['\"]([^'\"\n]{1,512})['\"] (?:is not a valid|contains invalid)"
+).match
 
 _refused_status = re.compile(r"too many ([1-5][0-9]{2}) error responses").match
 
@@ -32,13 +34,21 @@ _refused_status = re.compile(r"too many ([1-5][0-9]{2}) error responses").match
 _final: Final = partial(final, family="network")
 
 
-_LATE: Final = late("The upstream API did not answer in time, and whether the request was carried out is unknown")
+_LATE: Final = late(
+    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+)
 _NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
-_CUT_OFF: Final = outage("The connection to the upstream API broke, and whether the request was carried out is unknown")
-_CERTIFICATE: Final = _final("The TLS certificate of the upstream API could not be verified", advice=OPERATOR)
+_CUT_OFF: Final = outage(
+    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+)
+_CERTIFICATE: Final = _final(
+    "The TLS certificate of the upstream API could not be verified", advice=OPERATOR
+)
 _TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
 _PROXY: Final = outage("The connection through a proxy failed")
-_PROXY_URL: Final = _final("The server is told to use a proxy under a URL that can't be used", advice=OPERATOR)
+_PROXY_URL: Final = _final(
+    "The server is told to use a proxy under a URL that can't be used", advice=OPERATOR
+)
 _REDIRECTS: Final = _final("The upstream API redirects in a circle")
 _GAVE_UP: Final = outage("The tool tried several times and gave up")
 _UNREADABLE: Final = _final("The upstream API's answer could not be decompressed")
@@ -57,12 +67,16 @@ def inside(exc: BaseException) -> BaseException | None:
     Return the exception that one of urllib3's or requests' was made from, if it keeps it.
     """
     kept: list[Any] = [attr(exc, "reason"), attr(exc, "original_error"), *(_args(exc) or ())[:2]]
-    return next((found for found in kept if issubclass(type(found), BaseException) and found is not exc), None)
+    return next(
+        (found for found in kept if issubclass(type(found), BaseException) and found is not exc),
+        None,
+    )
 
 
 def verdict_inside(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on what an exception was made from: one of urllib3's, or an OSError; None: nothing that tells.
+    Return the verdict on what an exception was made from: one of urllib3's, or an OSError; None:
+    nothing that tells.
     """
     inner = inside(exc)
     for _ in range(_MAX_WRAPPERS):
@@ -80,7 +94,8 @@ def verdict_inside(exc: BaseException) -> Verdict | None:
 
 def connecting(inner: BaseException | None, otherwise: Verdict = _NO_CONNECTION) -> Verdict:
     """
-    Return the verdict on the OSError that kept a connection from being made; a timeout of it is no timeout of the work.
+    Return the verdict on the OSError that kept a connection from being made; a timeout of it is no
+    timeout of the work.
     """
     verdict = None if inner is None else network_error(inner)
     return otherwise if verdict is None or verdict.code is McpErrorCode.TOOL_TIMEOUT else verdict
@@ -158,17 +173,25 @@ _MANY: Final = outage("The tool has too many connections open", family="limit")
 _DIRECT: Final[dict[str, Rule]] = {
     "urllib3.exceptions.BodyNotHttplibCompatible": _NOT_CHUNKED,
     "urllib3.exceptions.ClosedPoolError": bug("The tool used connections that it had closed"),
-    "urllib3.exceptions.ConnectTimeoutError": outage("No connection to the upstream API could be made in time"),
+    "urllib3.exceptions.ConnectTimeoutError": outage(
+        "No connection to the upstream API could be made in time"
+    ),
     "urllib3.exceptions.DecodeError": _UNREADABLE,
     "urllib3.exceptions.EmptyPoolError": _MANY,
     "urllib3.exceptions.FullPoolError": _MANY,
     "urllib3.exceptions.HTTPError": outage("The request to the upstream API failed"),
     "urllib3.exceptions.HTTPWarning": bug("A warning of the HTTP client was made an error"),
-    "urllib3.exceptions.HeaderParsingError": outage("The upstream API gave an answer that is not HTTP"),
-    "urllib3.exceptions.HostChangedError": _final("The upstream API leads to another host, where the tool does not go"),
+    "urllib3.exceptions.HeaderParsingError": outage(
+        "The upstream API gave an answer that is not HTTP"
+    ),
+    "urllib3.exceptions.HostChangedError": _final(
+        "The upstream API leads to another host, where the tool does not go"
+    ),
     "urllib3.exceptions.IncompleteRead": outage("The upstream API's answer was cut off"),
     "urllib3.exceptions.InvalidChunkLength": outage("The upstream API's answer was cut off"),
-    "urllib3.exceptions.InvalidHeader": _final("The upstream API gave an answer with a header that is not valid"),
+    "urllib3.exceptions.InvalidHeader": _final(
+        "The upstream API gave an answer with a header that is not valid"
+    ),
     "urllib3.exceptions.LocationValueError": _bad_url,
     "urllib3.exceptions.NameResolutionError": _no_name,
     "urllib3.exceptions.NewConnectionError": _connect,
@@ -182,7 +205,9 @@ _DIRECT: Final[dict[str, Rule]] = {
     "urllib3.exceptions.ResponseNotChunked": _NOT_CHUNKED,
     "urllib3.exceptions.SSLError": _tls,
     "urllib3.exceptions.TimeoutError": _LATE,
-    "urllib3.exceptions.TimeoutStateError": bug("The tool used a timeout in a state that does not allow it"),
+    "urllib3.exceptions.TimeoutStateError": bug(
+        "The tool used a timeout in a state that does not allow it"
+    ),
     "urllib3.exceptions.UnrewindableBodyError": _UNREWINDABLE,
     "urllib3.util.ssl_match_hostname.CertificateError": _CERTIFICATE,
 }

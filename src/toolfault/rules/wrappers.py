@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._parts import LATER, attr
+from toolfault.rules._helpers import LATER, attr
 
 
 def _gave_up(exc: BaseException) -> Verdict:

@@ -5,10 +5,10 @@ Helpers near and far, and what stands around a tool.
 
 import functools
 
-import purpose_acme_core
 import purpose_lib
-import purpose_ns.one
 
+import purpose_acme_core
+import purpose_ns.one
 from purpose_acme import bodies
 from purpose_acme.errors import AcmeError, NoSuchColumn
 from purpose_acme.inner import helper

@@ -1,10 +1,17 @@
 """
-The errors of A2A: the official table in its three versions, and protocol-droid's, which contradicts it.
+The errors of A2A: the official table in its three versions, and protocol-droid's, which contradicts
+it.
 """
 
 from toolfault.dialects.a2a import protocol_droid
 from toolfault.dialects.a2a._codec import Binding, Profile, decode, encode, profile_of, recognised
-from toolfault.dialects.a2a._official import BAD_REQUEST, DOMAIN, ERROR_INFO, A2AError, FieldViolation
+from toolfault.dialects.a2a._official import (
+    BAD_REQUEST,
+    DOMAIN,
+    ERROR_INFO,
+    A2AError,
+    FieldViolation,
+)
 from toolfault.dialects.a2a._table import CURRENT, ERRORS, ErrorType, Status, Version, error_type
 
 

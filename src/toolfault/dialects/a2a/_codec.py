@@ -1,10 +1,14 @@
 """
 From a fault to an A2A error and back, in each binding and profile.
 
-Rule 1: the number comes from the bridge's tables; what they lose travels as a record in the first ErrorInfo.
-Rule 2: an error that came from A2A goes back as it came, unless the fault says something else by now.
-Rule 3: over HTTP and gRPC the status tells what no number does: whose credentials, which limit, whose outage.
-Rule 4: over gRPC an error is trailers, and what exceeds their room replaces the error: so it leaves with less.
+Rule 1: the number comes from the bridge's tables; what they lose travels as a record in the first
+ErrorInfo.
+Rule 2: an error that came from A2A goes back as it came, unless the fault says something else by
+now.
+Rule 3: over HTTP and gRPC the status tells what no number does: whose credentials, which limit,
+whose outage.
+Rule 4: over gRPC an error is trailers, and what exceeds their room replaces the error: so it leaves
+with less.
 """
 
 from __future__ import annotations
@@ -16,16 +20,23 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import quote
 
 from toolfault._codes import McpErrorCode
-from toolfault._delays import delay_from
 from toolfault._json import is_array, is_mapping
 from toolfault._options import one_of
-from toolfault._received import shown
 from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
+from toolfault._retry_after import delay_from
 from toolfault._text import CAUSE_BYTES, cut
+from toolfault._untrusted import shown
 from toolfault._wire import as_mapping
 from toolfault.dialects._bridge import DROID, Outbound, fits, image, inbound, outbound
 from toolfault.dialects._tables import A2A_INTERNAL, reason_in
-from toolfault.dialects.a2a._official import MAX_VIOLATIONS, A2AError, FieldViolation, is_a2a, is_problem, is_typed
+from toolfault.dialects.a2a._official import (
+    MAX_VIOLATIONS,
+    A2AError,
+    FieldViolation,
+    is_a2a,
+    is_problem,
+    is_typed,
+)
 from toolfault.dialects.a2a._table import CURRENT, TOLD, Version, canonical, error_type
 from toolfault.dialects.a2a.protocol_droid import A2aError, Variant, variant_of
 from toolfault.errors import ToolFault
@@ -50,8 +61,8 @@ _STATUS: Final = {
 
 _INVALID_PARAMS: Final = -32602
 
-#: What peers of gRPC take of trailers is 8 KiB; this much of it is for the status, in its three forms. And of that the
-#: message, which goes twice: once percent-encoded, once within the details.
+#: What peers of gRPC take of trailers is 8 KiB; this much of it is for the status, in its three
+#: forms. And of that the message, which goes twice: once percent-encoded, once within the details.
 _TRAILERS: Final = 7168
 _SPELLED_MESSAGE: Final = 2560
 _GRPC_MESSAGE: Final = 768
@@ -70,8 +81,8 @@ def encode(
     """
     Return a fault as an A2A error.
 
-    Prefer a failed, auth-required or input-required task where a *task* failed; this is for a request that must be
-    answered with an error.
+    Prefer a failed, auth-required or input-required task where a *task* failed; this is for a
+    request that must be answered with an error.
 
     Args:
         fault: What went wrong.
@@ -81,11 +92,13 @@ def encode(
         store: Where the original stays, so that only a handle crosses the hop. None: it travels.
 
     Returns:
-        ``jsonrpc``: the response's ``error``. ``http``: ``status``, ``headers`` and ``body``. ``grpc``: a
-        ``google.rpc.Status`` in protobuf's JSON mapping, which fits into a call's trailers.
+        ``jsonrpc``: the response's ``error``. ``http``: ``status``, ``headers`` and ``body``.
+        ``grpc``: a ``google.rpc.Status`` in protobuf's JSON mapping, which fits into a call's
+        trailers.
 
     Raises:
-        ValueError: No such binding, profile or version, or protocol-droid with a binding that it does not have.
+        ValueError: No such binding, profile or version, or protocol-droid with a binding that it
+            does not have.
     """
     one_of("binding", binding, _WRITERS)
     one_of("version", version, get_args(Version))
@@ -95,7 +108,11 @@ def encode(
         raise ValueError(f"protocol-droid has the binding 'jsonrpc' alone, not {binding!r}")
     out = outbound(fault, DROID, store=store)
     came = A2AError.from_jsonrpc(out.body)
-    if came is not None and came.code == out.code and _says(fault, original := _as_it_came(came), profile=DROID):
+    if (
+        came is not None
+        and came.code == out.code
+        and _says(fault, original := _as_it_came(came), profile=DROID)
+    ):
         return original
     variant = variant_of(out.code) or Variant.INTERNAL_ERROR
     kept = {} if out.record is None else {RECORD_KEY: out.record}
@@ -103,13 +120,18 @@ def encode(
 
 
 def decode(
-    obj: object, *, binding: Binding = "jsonrpc", profile: Profile = "official", store: RecordStore | None = None
+    obj: object,
+    *,
+    binding: Binding = "jsonrpc",
+    profile: Profile = "official",
+    store: RecordStore | None = None,
 ) -> ToolFault | None:
     """
     Return the fault that an A2A error is.
 
     Args:
-        obj: What `encode` returns, or what a peer sent: over ``jsonrpc`` an error or the response with one, over
+        obj: What `encode` returns, or what a peer sent: over ``jsonrpc`` an error or the response
+            with one, over
             ``http`` also the body alone.
         binding: How it came.
         profile: Whose table the peer has. What can only be an official error is read as one.
@@ -155,8 +177,8 @@ def profile_of(obj: object) -> Profile | None:
     """
     Return the profile that a JSON-RPC error proves. None: it proves none, as most errors don't.
 
-    Typed details prove the official one. An original that we sent along proves the table by which its code became
-    the number that arrived.
+    Typed details prove the official one. An original that we sent along proves the table by which
+    its code became the number that arrived.
     """
     error = A2AError.from_jsonrpc(obj)
     if error is None:
@@ -172,7 +194,8 @@ def profile_of(obj: object) -> Profile | None:
 
 def recognised(obj: object) -> ToolFault | None:
     """
-    Return the fault that an object is if it can only be an A2A error, in whatever binding. None: it may be another.
+    Return the fault that an object is if it can only be an A2A error, in whatever binding. None: it
+    may be another.
     """
     body = as_mapping(obj)
     if "status" in body and "body" in body:
@@ -194,7 +217,9 @@ def recognised(obj: object) -> ToolFault | None:
 # ---- writing
 
 
-def _official(fault: ToolFault, binding: Binding, version: Version, out: Outbound) -> dict[str, Any]:
+def _official(
+    fault: ToolFault, binding: Binding, version: Version, out: Outbound
+) -> dict[str, Any]:
     """
     Return the original in a binding, if it still says what the fault does, else the fault.
     """
@@ -205,11 +230,16 @@ def _official(fault: ToolFault, binding: Binding, version: Version, out: Outboun
         came = None
     if came is not None:
         came = replace(came, status=reason_in(out.body, "a2a"))
-        # Word for word, where its form is the version's; else only what the other form can hold goes without a record.
+        # Word for word, where its form is the version's; else only what the other form can hold
+        # goes without a record.
         same_form = binding == "jsonrpc" and (out.version == "0.3") == (version == "0.3")
         holds_all = came.data is None or (is_typed(came.data) and version != "0.3")
         written = _as_it_came(came) if same_form else _WRITERS[binding](came, version, fault)
-        if (same_form or holds_all) and (binding != "grpc" or _room(written) >= 0) and _says(fault, written, binding):
+        if (
+            (same_form or holds_all)
+            and (binding != "grpc" or _room(written) >= 0)
+            and _says(fault, written, binding)
+        ):
             return written
     error = came or A2AError(code=code, message="", violations=_violations(fault, code))
     error = replace(error, code=code, message=out.message)
@@ -217,7 +247,9 @@ def _official(fault: ToolFault, binding: Binding, version: Version, out: Outboun
     if binding == "grpc":
         error, record = _shortened(error, record, version, fault)
     kept = {} if record is None else {RECORD_KEY: record}
-    return _WRITERS[binding](replace(error, metadata={**(error.metadata or {}), **kept}), version, fault)
+    return _WRITERS[binding](
+        replace(error, metadata={**(error.metadata or {}), **kept}), version, fault
+    )
 
 
 def _to_jsonrpc(error: A2AError, version: Version, _fault: ToolFault) -> dict[str, Any]:
@@ -227,7 +259,11 @@ def _to_jsonrpc(error: A2AError, version: Version, _fault: ToolFault) -> dict[st
 def _to_http(error: A2AError, version: Version, fault: ToolFault) -> dict[str, Any]:
     wait = fault.envelope.retry_after_seconds
     status, body = error.to_http(version, status=_status_for(fault, error))
-    return {"status": status, "headers": {} if wait is None else {"Retry-After": str(wait)}, "body": body}
+    return {
+        "status": status,
+        "headers": {} if wait is None else {"Retry-After": str(wait)},
+        "body": body,
+    }
 
 
 def _to_grpc(error: A2AError, version: Version, fault: ToolFault) -> dict[str, Any]:
@@ -235,7 +271,9 @@ def _to_grpc(error: A2AError, version: Version, fault: ToolFault) -> dict[str, A
     return error.to_grpc(version, status=None if status is None else canonical(status))
 
 
-def _shortened(error: A2AError, record: str | None, version: Version, fault: ToolFault) -> tuple[A2AError, str | None]:
+def _shortened(
+    error: A2AError, record: str | None, version: Version, fault: ToolFault
+) -> tuple[A2AError, str | None]:
     """
     Return as much of an error and its record as fits into trailers.
     """
@@ -252,7 +290,8 @@ def _shortened(error: A2AError, record: str | None, version: Version, fault: Too
 
 def _room(status: Mapping[str, Any]) -> int:
     """
-    Return how many bytes a status leaves of the trailers; as JSON it is never shorter than in protobuf.
+    Return how many bytes a status leaves of the trailers; as JSON it is never shorter than in
+    protobuf.
     """
     message: str = status["message"]
     left = (_TRAILERS - len(quote(message, safe=_PLAIN))) * 3 // 4 - len(message.encode())
@@ -274,7 +313,10 @@ def _status_for(fault: ToolFault, error: A2AError) -> int | None:
 
 
 def _says(
-    fault: ToolFault, written: Mapping[str, Any], binding: Binding = "jsonrpc", profile: Profile = "official"
+    fault: ToolFault,
+    written: Mapping[str, Any],
+    binding: Binding = "jsonrpc",
+    profile: Profile = "official",
 ) -> bool:
     # Without the store: to look is not to keep.
     read = decode(written, binding=binding, profile=profile)
@@ -285,8 +327,13 @@ def _violations(fault: ToolFault, code: int) -> tuple[FieldViolation, ...]:
     given: Any = fault.facts.get("violations") if code == _INVALID_PARAMS else None
     if not is_array(given):
         return ()
-    pairs = [(as_mapping(item).get("field"), as_mapping(item).get("message")) for item in given[:MAX_VIOLATIONS]]
-    return tuple(FieldViolation(f, d) for f, d in pairs if isinstance(f, str) and isinstance(d, str))
+    pairs = [
+        (as_mapping(item).get("field"), as_mapping(item).get("message"))
+        for item in given[:MAX_VIOLATIONS]
+    ]
+    return tuple(
+        FieldViolation(f, d) for f, d in pairs if isinstance(f, str) and isinstance(d, str)
+    )
 
 
 # ---- reading
@@ -300,7 +347,11 @@ def _read_http(obj: object) -> tuple[A2AError | None, int | None]:
     answer = as_mapping(obj)
     delay = None
     if "body" in answer:
-        status, body, delay = answer.get("status"), answer["body"], delay_from(answer.get("headers"))
+        status, body, delay = (
+            answer.get("status"),
+            answer["body"],
+            delay_from(answer.get("headers")),
+        )
     else:
         body = obj
         status = as_mapping(answer.get("error")).get("code", answer.get("status"))
@@ -322,7 +373,8 @@ _READERS: Final[Mapping[str, Callable[[object], tuple[A2AError | None, int | Non
 
 def _among(error: A2AError, kept: Record | None) -> tuple[int | str, ...]:
     """
-    Return the number of the original that -32603 stands for, where a binding or 0.3 has no word for that number.
+    Return the number of the original that -32603 stands for, where a binding or 0.3 has no word for
+    that number.
     """
     if error.code != A2A_INTERNAL or kept is None:
         return ()
@@ -339,7 +391,11 @@ def _canonical(error: A2AError) -> dict[str, Any]:
         return _as_it_came(error)
     body = error.to_jsonrpc()
     # What the number does not tell; `reason_in` reads it.
-    return {**body, "status": error.status} if error.code == A2A_INTERNAL and error.status in TOLD else body
+    return (
+        {**body, "status": error.status}
+        if error.code == A2A_INTERNAL and error.status in TOLD
+        else body
+    )
 
 
 def _as_it_came(error: A2AError) -> dict[str, Any]:

@@ -125,21 +125,28 @@ class A2AError:
 
     def details(self) -> list[dict[str, Any]]:
         """
-        Return the typed details: an ErrorInfo, a BadRequest where fields were refused, and others as they came.
+        Return the typed details: an ErrorInfo, a BadRequest where fields were refused, and others
+        as they came.
         """
         reason = "UNKNOWN_ERROR" if self.type is None else self.type.reason
-        metadata = {encodable(safe_str(key)): _text(value) for key, value in (self.metadata or {}).items()}
+        metadata = {
+            encodable(safe_str(key)): _text(value) for key, value in (self.metadata or {}).items()
+        }
         details: list[dict[str, Any]] = [
             {"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN, "metadata": metadata},
         ]
         if self.violations:
-            fields = [{"field": encodable(v.field), "description": encodable(v.description)} for v in self.violations]
+            fields = [
+                {"field": encodable(v.field), "description": encodable(v.description)}
+                for v in self.violations
+            ]
             details.append({"@type": BAD_REQUEST, "fieldViolations": fields})
         return [*details, *(json_safe(item) for item in _others(self.data))]
 
     def to_jsonrpc(self, version: Version = CURRENT) -> dict[str, Any]:
         """
-        Return the ``error`` member of a JSON-RPC response. In 0.3 ``data`` is the metadata as an object.
+        Return the ``error`` member of a JSON-RPC response. In 0.3 ``data`` is the metadata as an
+        object.
         """
         code = self._known_in(version).code
         error: dict[str, Any] = {"code": code, "message": encodable(self.message)}
@@ -149,7 +156,9 @@ class A2AError:
             error["data"] = self._members()
         return error
 
-    def to_http(self, version: Version = CURRENT, *, status: int | None = None) -> tuple[int, dict[str, Any]]:
+    def to_http(
+        self, version: Version = CURRENT, *, status: int | None = None
+    ) -> tuple[int, dict[str, Any]]:
         """
         Return HTTP status and body. In 0.3 the body is an ``application/problem+json``.
 
@@ -166,7 +175,12 @@ class A2AError:
             problem = {"type": kind, "title": row.message, "status": http, "detail": message}
             return http, {**self._members(), **problem}
         return http, {
-            "error": {"code": http, "status": grpc, "message": message, "details": self._known_in(version).details()}
+            "error": {
+                "code": http,
+                "status": grpc,
+                "message": message,
+                "details": self._known_in(version).details(),
+            }
         }
 
     def to_grpc(self, version: Version = CURRENT, *, status: str | None = None) -> dict[str, Any]:
@@ -175,7 +189,8 @@ class A2AError:
 
         Args:
             version: Of the specification.
-            status: For what only the status tells, PERMISSION_DENIED for example. None: the error's own.
+            status: For what only the status tells, PERMISSION_DENIED for example. None: the error's
+                own.
         """
         row = self._row_in(version)
         grpc = status or (row.status(version) or row.v101).grpc
@@ -183,7 +198,11 @@ class A2AError:
         if version == "0.3":
             # Its servers tell the error by this prefix alone.
             message = f"{row.name_in(version)}: {message}"
-        return {"code": GRPC_STATUSES.index(grpc), "message": message, "details": self._known_in(version).details()}
+        return {
+            "code": GRPC_STATUSES.index(grpc),
+            "message": message,
+            "details": self._known_in(version).details(),
+        }
 
     def _known_in(self, version: Version) -> Self:
         # A number that the version's clients have no word for says less than -32603 does.
@@ -196,10 +215,14 @@ class A2AError:
         return self._known_in(version).type or ERRORS["InternalError"]
 
     def _members(self) -> dict[str, Any]:
-        members = {encodable(safe_str(key)): json_safe(value) for key, value in (self.metadata or {}).items()}
+        members = {
+            encodable(safe_str(key)): json_safe(value)
+            for key, value in (self.metadata or {}).items()
+        }
         if self.violations:
             members["errors"] = [
-                {"field": encodable(v.field), "message": encodable(v.description)} for v in self.violations
+                {"field": encodable(v.field), "message": encodable(v.description)}
+                for v in self.violations
             ]
         return members
 
@@ -208,7 +231,8 @@ class A2AError:
     @classmethod
     def from_jsonrpc(cls, obj: object) -> Self | None:
         """
-        Return the error that a JSON-RPC error, or a response with one, is. None: it is neither. Never raises.
+        Return the error that a JSON-RPC error, or a response with one, is. None: it is neither.
+        Never raises.
         """
         error = as_mapping(obj)
         if "error" in error and "code" not in error:
@@ -228,23 +252,33 @@ class A2AError:
     @classmethod
     def from_http(cls, status: int, body: object = None) -> Self:
         """
-        Return the error that an HTTP answer is: a body of 1.0, a problem+json, or any other. Never raises.
+        Return the error that an HTTP answer is: a body of 1.0, a problem+json, or any other. Never
+        raises.
         """
         outer = as_mapping(body)
         error = as_mapping(outer.get("error"))
         details = error.get("details")
         kind = outer.get("type")
         # The last part of a problem's type is the reason in kebab case.
-        reason = kind[-MAX_NAME:].rpartition("/")[2].replace("-", "_").upper() if isinstance(kind, str) else None
+        reason = (
+            kind[-MAX_NAME:].rpartition("/")[2].replace("-", "_").upper()
+            if isinstance(kind, str)
+            else None
+        )
         metadata = _metadata(details)
         if reason is not None and metadata is None:
             metadata = outer
-        # A status line with one meaning counts for more than a body, which another hop may have made.
+        # A status line with one meaning counts for more than a body, which another hop may have
+        # made.
         name = _said(error.get("status"))
-        canonical_name = name if status not in PLAIN and name in GRPC_STATUSES[1:] else canonical(status)
+        canonical_name = (
+            name if status not in PLAIN and name in GRPC_STATUSES[1:] else canonical(status)
+        )
         return cls(
             code=_number(details, reason, canonical_name),
-            message=_said(error.get("message")) or _said(outer.get("detail")) or _said(outer.get("message")),
+            message=_said(error.get("message"))
+            or _said(outer.get("detail"))
+            or _said(outer.get("message")),
             metadata=metadata,
             violations=_violations(details) or _violations(outer),
             status=canonical_name,
@@ -254,7 +288,8 @@ class A2AError:
     @classmethod
     def from_grpc(cls, obj: object) -> Self | None:
         """
-        Return the error that a ``google.rpc.Status`` in protobuf's JSON mapping is. None: it is none. Never raises.
+        Return the error that a ``google.rpc.Status`` in protobuf's JSON mapping is. None: it is
+        none. Never raises.
         """
         given = as_mapping(obj)
         code = given.get("code")
@@ -278,12 +313,15 @@ class A2AError:
 
 def is_typed(data: object) -> bool:
     """
-    Tell whether the ``data`` of a JSON-RPC error is an array of typed details, which only official errors have.
+    Tell whether the ``data`` of a JSON-RPC error is an array of typed details, which only official
+    errors have.
     """
     return (
         is_array(data)
         and bool(data)
-        and all(is_mapping(item) and isinstance(item.get("@type"), str) for item in data[:_MAX_DETAILS])
+        and all(
+            is_mapping(item) and isinstance(item.get("@type"), str) for item in data[:_MAX_DETAILS]
+        )
     )
 
 
@@ -338,7 +376,10 @@ def _violations(data: Any) -> tuple[FieldViolation, ...]:
             told = as_mapping(item)
             if "field" in told:
                 found.append(
-                    FieldViolation(_said(told["field"]), _said(told.get("description")) or _said(told.get("message")))
+                    FieldViolation(
+                        _said(told["field"]),
+                        _said(told.get("description")) or _said(told.get("message")),
+                    )
                 )
     return tuple(found[:MAX_VIOLATIONS])
 

@@ -53,12 +53,12 @@ class ErrorType(NamedTuple):
             What its ErrorInfo says: the name without "Error", in upper snake case.
 
         message:
-            The standard message of the five errors that JSON-RPC defines; the others have none, and this is the
-            stock Python server's. Not a contract: no reader may look at it.
+            The standard message of the five errors that JSON-RPC defines; the others have none, and
+            this is the stock Python server's. Not a contract: no reader may look at it.
 
         v03, v100, v101:
-            HTTP and gRPC status in each version. None: the version does not have it. The text of 0.3 has no such
-            columns; these are the stock Python server's.
+            HTTP and gRPC status in each version. None: the version does not have it. The text of
+            0.3 has no such columns; these are the stock Python server's.
     """
 
     name: str
@@ -89,7 +89,9 @@ _REASONS: Final = {"InternalError": "INTERNAL_ERROR", "JSONParseError": "JSON_PA
 def _row(  # noqa: PLR0917 -- a table has as many columns as it needs
     name: str, code: int, message: str, v03: Status | None, v100: Status, v101: Status
 ) -> ErrorType:
-    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in name.removesuffix("Error"))
+    words = "".join(
+        f"_{letter}" if letter.isupper() else letter for letter in name.removesuffix("Error")
+    )
     return ErrorType(name, code, _REASONS.get(name, words[1:].upper()), message, v03, v100, v101)
 
 
@@ -101,10 +103,31 @@ _FAILED: Final = Status(500, "INTERNAL")
 
 #: Name, number, message; the statuses of 0.3, of 1.0.0, and since 1.0.1.
 _ROWS: Final = [
-    _row("JSONParseError", -32700, "Invalid JSON payload", Status(400, "INTERNAL"), _ARGUMENT, _ARGUMENT),
-    _row("InvalidRequestError", -32600, "Request payload validation error", _ARGUMENT, _ARGUMENT, _ARGUMENT),
+    _row(
+        "JSONParseError",
+        -32700,
+        "Invalid JSON payload",
+        Status(400, "INTERNAL"),
+        _ARGUMENT,
+        _ARGUMENT,
+    ),
+    _row(
+        "InvalidRequestError",
+        -32600,
+        "Request payload validation error",
+        _ARGUMENT,
+        _ARGUMENT,
+        _ARGUMENT,
+    ),
     _row("MethodNotFoundError", -32601, "Method not found", _NONE, _NONE, _NONE),
-    _row("InvalidParamsError", -32602, "Invalid parameters", Status(422, "INVALID_ARGUMENT"), _ARGUMENT, _ARGUMENT),
+    _row(
+        "InvalidParamsError",
+        -32602,
+        "Invalid parameters",
+        Status(422, "INVALID_ARGUMENT"),
+        _ARGUMENT,
+        _ARGUMENT,
+    ),
     _row("InternalError", -32603, "Internal error", _FAILED, _FAILED, _FAILED),
     _row("TaskNotFoundError", -32001, "Task not found", _NONE, _NONE, _NONE),
     _row(
@@ -155,8 +178,17 @@ _ROWS: Final = [
         _STATE,
         _STATE,
     ),
-    _row("ExtensionSupportRequiredError", -32008, "Extension support required", None, _STATE, _STATE),
-    _row("VersionNotSupportedError", -32009, "Version not supported", None, Status(400, "UNIMPLEMENTED"), _STATE),
+    _row(
+        "ExtensionSupportRequiredError", -32008, "Extension support required", None, _STATE, _STATE
+    ),
+    _row(
+        "VersionNotSupportedError",
+        -32009,
+        "Version not supported",
+        None,
+        Status(400, "UNIMPLEMENTED"),
+        _STATE,
+    ),
 ]
 
 ERRORS: Final[dict[str, ErrorType]] = {row.name: row for row in _ROWS}
@@ -188,7 +220,8 @@ def error_type(which: object) -> ErrorType | None:
 
 # ---- statuses
 
-#: The canonical status that an HTTP status stands for (google.rpc.Code), and those of HTTP that it leaves out.
+#: The canonical status that an HTTP status stands for (google.rpc.Code), and those of HTTP that it
+#: leaves out.
 CANONICAL: Final = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -238,7 +271,8 @@ TOLD: Final = {
 What is -32603 over JSON-RPC, and known over HTTP and gRPC.
 """
 
-#: The number that comes nearest to a status, where nothing tells the error by name; others are -32603.
+#: The number that comes nearest to a status, where nothing tells the error by name; others are
+#: -32603.
 CODE_OF_STATUS: Final = {
     "INVALID_ARGUMENT": -32602,
     "OUT_OF_RANGE": -32602,

@@ -1,9 +1,11 @@
 """
 The errors of protocol-droid 0.4, whose numbers contradict the official table.
 
-Rule 1: the numbers are those of its documentation. Its fixed messages are not published: these are ours, and no
+Rule 1: the numbers are those of its documentation. Its fixed messages are not published: these are
+ours, and no
     reader may look at them.
-Rule 2: what a variant carries goes into ``data``, but for `InternalError`, whose message is the message.
+Rule 2: what a variant carries goes into ``data``, but for `InternalError`, whose message is the
+message.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ class A2aError:
             What went wrong.
 
         detail:
-            What the variant carries: the method, the reason, the header's value, or the internal error's message.
+            What the variant carries: the method, the reason, the header's value, or the internal
+            error's message.
             Empty: nothing.
     """
 
@@ -111,7 +114,8 @@ class A2aError:
     @classmethod
     def from_jsonrpc(cls, obj: object) -> Self | None:
         """
-        Return the error that a JSON-RPC error is. None: protocol-droid has no such number. Never raises.
+        Return the error that a JSON-RPC error is. None: protocol-droid has no such number. Never
+        raises.
         """
         error = as_mapping(obj)
         variant = variant_of(error.get("code"))

@@ -1,7 +1,8 @@
 """
 A2C-SMCP: its flat `ErrorPayload`, its codes, its handshake, and the markers in its tool results.
 
-`encode` and `decode` translate a `ToolFault`; the rest is the contract itself (``specs/a2c-smcp.md``).
+`encode` and `decode` translate a `ToolFault`; the rest is the contract itself
+(``specs/a2c-smcp.md``).
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from toolfault.dialects.a2c_smcp._handshake import (
     read_close,
     read_refusal,
 )
-from toolfault.dialects.a2c_smcp._payload import ErrorPayload, InvalidPayload, is_protocol_error_payload
+from toolfault.dialects.a2c_smcp._payload import (
+    ErrorPayload,
+    InvalidPayload,
+    is_protocol_error_payload,
+)
 from toolfault.dialects.a2c_smcp._tool_result import (
     AuthHint,
     ToolFailure,

@@ -12,10 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolfault._json import is_mapping
-from toolfault._received import ID_BYTES, shown
 from toolfault._text import MESSAGE_BYTES
+from toolfault._untrusted import ID_BYTES, shown
 from toolfault.dialects.a2c_smcp._codes import READ, ErrorCode, Protocol, meaning_of
-from toolfault.dialects.a2c_smcp._payload import CODES, ErrorPayload, is_integer, is_protocol_error_payload
+from toolfault.dialects.a2c_smcp._payload import (
+    CODES,
+    ErrorPayload,
+    is_integer,
+    is_protocol_error_payload,
+)
 
 
 #: The code of a failure that brings none.
@@ -75,7 +80,9 @@ def agent_view(payload: object) -> AgentError:
     """
     Return the lenient view of anything that stands where a payload is due. Never raises.
     """
-    obj: Mapping[Any, Any] = payload.to_wire() if isinstance(payload, ErrorPayload) else _object(payload)
+    obj: Mapping[Any, Any] = (
+        payload.to_wire() if isinstance(payload, ErrorPayload) else _object(payload)
+    )
     code = obj.get("code")
     details = _object(obj.get("details"))
     return AgentError(
@@ -83,7 +90,9 @@ def agent_view(payload: object) -> AgentError:
         message=shown(obj.get("message"), MESSAGE_BYTES),
         details=details,
         reason=reason if isinstance(reason := details.get("reason"), str) else None,
-        mcp_server=shown(obj.get("mcp_server"), ID_BYTES) or shown(obj.get("mcp_server_name"), ID_BYTES) or None,
+        mcp_server=shown(obj.get("mcp_server"), ID_BYTES)
+        or shown(obj.get("mcp_server_name"), ID_BYTES)
+        or None,
         capability=shown(obj.get("capability"), ID_BYTES) or None,
     )
 
@@ -100,7 +109,8 @@ def agent_error(ack: object, protocol: Protocol = READ) -> AgentError | None:
 
 def user_text(failure: ErrorPayload | AgentError) -> str:
     """
-    Return what an end user may read of a failure: its message, redacted and cut to size, or what its code means.
+    Return what an end user may read of a failure: its message, redacted and cut to size, or what
+    its code means.
 
     Details never reach it: only code and message go in.
     """

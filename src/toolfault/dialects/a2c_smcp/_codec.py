@@ -1,8 +1,10 @@
 """
 A fault as A2C-SMCP carries it, and back.
 
-Rule 1: what a tool did is said in a tool result, never in an acknowledgement, where 4001 to 4005 read as a success.
-Rule 2: what its receiver would not take for a failure in an acknowledgement goes out as a tool result too.
+Rule 1: what a tool did is said in a tool result, never in an acknowledgement, where 4001 to 4005
+read as a success.
+Rule 2: what its receiver would not take for a failure in an acknowledgement goes out as a tool
+result too.
 Rule 3: what came from A2C-SMCP goes back as it came. 4008 goes nowhere but into a handshake.
 """
 
@@ -16,7 +18,11 @@ from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault.dialects._bridge import Outbound, inbound, outbound
 from toolfault.dialects.a2c_smcp._agent import agent_view
 from toolfault.dialects.a2c_smcp._codes import READ, WRITTEN, ErrorCode, Protocol, acknowledged
-from toolfault.dialects.a2c_smcp._payload import ErrorPayload, InvalidPayload, is_protocol_error_payload
+from toolfault.dialects.a2c_smcp._payload import (
+    ErrorPayload,
+    InvalidPayload,
+    is_protocol_error_payload,
+)
 from toolfault.dialects.a2c_smcp._tool_result import (
     MARKERS,
     ToolFailure,
@@ -47,14 +53,17 @@ def encode(
     """
     Return what to answer a ``client:*`` request with.
 
-    What the codes alone lose travels in a record: in the ``details`` of a payload, or in the ``meta`` of a tool result.
+    What the codes alone lose travels in a record: in the ``details`` of a payload, or in the
+    ``meta`` of a tool result.
 
     Args:
         fault: What went wrong.
         protocol: The version that the receiver speaks.
-        carrier: ``auto``: an `ErrorPayload` where the receiver takes the code for a failure, else a tool result.
+        carrier: ``auto``: an `ErrorPayload` where the receiver takes the code for a failure, else a
+            tool result.
             ``tool_result``: that in any case, as ``client:tool_call`` is answered.
-        store: Where the record stays; what travels is its handle. For a receiver that is not trusted.
+        store: Where the record stays; what travels is its handle. For a receiver that is not
+            trusted.
 
     Returns:
         A new object of JSON values.
@@ -69,19 +78,24 @@ def encode(
     code = int(out.code)
     if code in sendable:
         payload = ErrorPayload.new(code, out.message)
-        return (payload if out.record is None else payload.with_detail(RECORD_KEY, out.record)).to_wire()
+        return (
+            payload if out.record is None else payload.with_detail(RECORD_KEY, out.record)
+        ).to_wire()
     record = {} if out.record is None else {RECORD_KEY: out.record}
     return write_tool_result(out.message, code, protocol=protocol, meta=record)
 
 
-def decode(obj: object, *, protocol: Protocol = READ, store: RecordStore | None = None) -> ToolFault | None:
+def decode(
+    obj: object, *, protocol: Protocol = READ, store: RecordStore | None = None
+) -> ToolFault | None:
     """
     Return the failure that an answer to a ``client:*`` request is. None: it is a success.
 
     Never raises on what a peer sent. Details stay in ``received``; no text of the fault shows them.
 
     Args:
-        obj: A payload or a tool result as JSON, or an `ErrorPayload`, which is a failure whatever its code.
+        obj: A payload or a tool result as JSON, or an `ErrorPayload`, which is a failure whatever
+            its code.
         protocol: The version that the sender speaks; the newest knows the codes of all others.
         store: Where records stay.
 
@@ -99,7 +113,8 @@ def decode(obj: object, *, protocol: Protocol = READ, store: RecordStore | None 
 
 def sheltered(payload: ErrorPayload) -> ErrorPayload:
     """
-    Return a payload whose members survive peers that drop those they do not know: it is kept whole in its details.
+    Return a payload whose members survive peers that drop those they do not know: it is kept whole
+    in its details.
 
     One that is larger than a record may be is returned as it is.
     """
@@ -110,7 +125,8 @@ def sheltered(payload: ErrorPayload) -> ErrorPayload:
 
 def unsheltered(payload: ErrorPayload) -> ErrorPayload:
     """
-    Return the payload that another one keeps whole in its details, if it has the same code and message; else itself.
+    Return the payload that another one keeps whole in its details, if it has the same code and
+    message; else itself.
     """
     kept = read_record(agent_view(payload).details.get(RECORD_KEY))
     try:
@@ -121,7 +137,9 @@ def unsheltered(payload: ErrorPayload) -> ErrorPayload:
     return original if same else payload
 
 
-def _of_payload(body: Mapping[Any, Any], protocol: Protocol, store: RecordStore | None) -> ToolFault:
+def _of_payload(
+    body: Mapping[Any, Any], protocol: Protocol, store: RecordStore | None
+) -> ToolFault:
     view = agent_view(body)
     return inbound(
         "a2c",
@@ -161,11 +179,19 @@ def _of_tool_result(
 def _unassigned(record: object) -> set[int]:
     # A number that nobody knows has no marker either.
     kept = read_record(record)
-    return {kept.code} if kept is not None and isinstance(kept.code, int) and kept.code not in MARKERS else set()
+    return (
+        {kept.code}
+        if kept is not None and isinstance(kept.code, int) and kept.code not in MARKERS
+        else set()
+    )
 
 
 def _as_it_came(
-    out: Outbound, fault: ToolFault, protocol: Protocol, sendable: frozenset[int], store: RecordStore | None
+    out: Outbound,
+    fault: ToolFault,
+    protocol: Protocol,
+    sendable: frozenset[int],
+    store: RecordStore | None,
 ) -> dict[str, Any] | None:
     """
     Return the original body, if the receiver reads it and the fault is still what it says.
@@ -179,7 +205,11 @@ def _as_it_came(
             body = ErrorPayload.from_wire(body).for_protocol(protocol).to_wire()
         except InvalidPayload:
             return None
-        if body.keys() & {"content", "isError"} or body["code"] != out.code or body["code"] not in sendable:
+        if (
+            body.keys() & {"content", "isError"}
+            or body["code"] != out.code
+            or body["code"] not in sendable
+        ):
             return None
     else:
         body = respelled(body, protocol)

@@ -2,7 +2,8 @@
 The numbers of A2C-SMCP, and what they mean in which version of the protocol.
 
 Rule 1: what differs between versions stands in the table, or in `server_field`; nowhere else.
-Rule 2: a number that is not assigned is still a number. Only `closed_set` says what a receiver takes for a failure.
+Rule 2: a number that is not assigned is still a number. Only `closed_set` says what a receiver
+takes for a failure.
 """
 
 from __future__ import annotations
@@ -21,16 +22,19 @@ A version of the protocol, less its patch number; peers of version 0 must agree 
 
 Carrier: TypeAlias = Literal["ack", "tool_result", "handshake"]
 """
-Where a code travels: in an acknowledgement, in the ``meta`` of a tool result, or in the body of a refused handshake.
+Where a code travels: in an acknowledgement, in the ``meta`` of a tool result, or in the body of a
+refused handshake.
 """
 
 PROTOCOLS: Final[tuple[Protocol, ...]] = get_args(Protocol)
 
-#: The newest version that packages are published for, and the newest that is known here, whose set holds all others.
+#: The newest version that packages are published for, and the newest that is known here, whose set
+#: holds all others.
 WRITTEN: Final[Protocol] = "0.4"
 READ: Final[Protocol] = "0.5"
 
-#: The WebSocket close code of a refused handshake, where HTTP cannot refuse. It is no code of a payload.
+#: The WebSocket close code of a refused handshake, where HTTP cannot refuse. It is no code of a
+#: payload.
 WS_CLOSE_REFUSED: Final = 4900
 
 
@@ -82,7 +86,8 @@ class Assignment(NamedTuple):
             Where it travels. None: it is assigned, and nobody sends it.
 
         closed_since:
-            The first version whose receivers take it for a failure in an acknowledgement. None: none does.
+            The first version whose receivers take it for a failure in an acknowledgement. None:
+            none does.
 
         fields:
             The top-level members that go with it, in their order.
@@ -112,36 +117,68 @@ _WRITE_REASONS: Final = (
 
 _TABLE: Final[dict[ErrorCode, Assignment]] = {
     ErrorCode.BAD_REQUEST: Assignment("Bad Request", "The request is malformed.", "ack", "0.5"),
-    ErrorCode.UNAUTHORIZED: Assignment("Unauthorized", "The request lacks valid credentials.", None),
+    ErrorCode.UNAUTHORIZED: Assignment(
+        "Unauthorized", "The request lacks valid credentials.", None
+    ),
     ErrorCode.FORBIDDEN: Assignment("Forbidden", "The request is not allowed.", "ack", "0.5"),
-    ErrorCode.NOT_FOUND: Assignment("Not Found", "The computer that was asked for is not there.", "ack", "0.2"),
+    ErrorCode.NOT_FOUND: Assignment(
+        "Not Found", "The computer that was asked for is not there.", "ack", "0.2"
+    ),
     ErrorCode.TIMEOUT: Assignment("Timeout", "The request took too long.", None),
     ErrorCode.INTERNAL_ERROR: Assignment("Internal Error", "The server failed.", "ack", "0.5"),
     ErrorCode.TOOL_NOT_FOUND: Assignment("Tool Not Found", "There is no such tool.", "tool_result"),
-    ErrorCode.TOOL_DISABLED: Assignment("Tool Disabled", "The tool is switched off.", "tool_result"),
-    ErrorCode.TOOL_EXECUTION_FAILED: Assignment("Tool Execution Failed", "The tool failed.", "tool_result"),
+    ErrorCode.TOOL_DISABLED: Assignment(
+        "Tool Disabled", "The tool is switched off.", "tool_result"
+    ),
+    ErrorCode.TOOL_EXECUTION_FAILED: Assignment(
+        "Tool Execution Failed", "The tool failed.", "tool_result"
+    ),
     ErrorCode.TOOL_TIMEOUT: Assignment("Tool Timeout", "The tool took too long.", "tool_result"),
     ErrorCode.TOOL_REQUIRES_CONFIRMATION: Assignment(
         "Tool Requires Confirmation", "The tool waits for a person's consent.", "tool_result"
     ),
     ErrorCode.TOOL_AUTHORIZATION_REQUIRED: Assignment(
-        "Tool Authorization Required", "Somebody has to log in before the tool can be used.", "tool_result", "0.2"
+        "Tool Authorization Required",
+        "Somebody has to log in before the tool can be used.",
+        "tool_result",
+        "0.2",
     ),
     ErrorCode.TOOL_AUTHORIZATION_FAILED: Assignment(
-        "Tool Authorization Failed", "The login does not allow the use of the tool.", "tool_result", "0.2"
+        "Tool Authorization Failed",
+        "The login does not allow the use of the tool.",
+        "tool_result",
+        "0.2",
     ),
     ErrorCode.PROTOCOL_VERSION_MISMATCH: Assignment(
-        "Protocol Version Mismatch", "The two sides speak different versions.", "handshake", "0.2", _VERSIONS
+        "Protocol Version Mismatch",
+        "The two sides speak different versions.",
+        "handshake",
+        "0.2",
+        _VERSIONS,
     ),
     ErrorCode.MCP_SERVER_NOT_FOUND: Assignment(
-        "MCP Server Not Found", "There is no such MCP server, or no such skill.", "ack", "0.2", (_SERVER,)
+        "MCP Server Not Found",
+        "There is no such MCP server, or no such skill.",
+        "ack",
+        "0.2",
+        (_SERVER,),
     ),
     ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED: Assignment(
-        "MCP Capability Not Supported", "The MCP server can't do that.", "ack", "0.2", (_SERVER, "capability")
+        "MCP Capability Not Supported",
+        "The MCP server can't do that.",
+        "ack",
+        "0.2",
+        (_SERVER, "capability"),
     ),
-    ErrorCode.SKILL_NAME_INVALID: Assignment("Invalid Skill Name", "The name of the skill is malformed.", "ack", "0.2"),
+    ErrorCode.SKILL_NAME_INVALID: Assignment(
+        "Invalid Skill Name", "The name of the skill is malformed.", "ack", "0.2"
+    ),
     ErrorCode.SKILL_RESOURCE_NOT_ACCESSIBLE: Assignment(
-        "Skill Resource Not Accessible", "The skill's file can't be read.", "ack", "0.2", reasons=_READ_REASONS
+        "Skill Resource Not Accessible",
+        "The skill's file can't be read.",
+        "ack",
+        "0.2",
+        reasons=_READ_REASONS,
     ),
     ErrorCode.BLOB_NOT_ACCESSIBLE: Assignment(
         "Blob Not Accessible", "The data can't be fetched.", "ack", "0.2", reasons=_BLOB_REASONS
@@ -151,9 +188,15 @@ _TABLE: Final[dict[ErrorCode, Assignment]] = {
     ),
     ErrorCode.ROOM_FULL: Assignment("Room Full", "The room has no place left.", "ack", "0.5"),
     ErrorCode.ROOM_NOT_FOUND: Assignment("Room Not Found", "There is no such room.", None, "0.5"),
-    ErrorCode.NOT_IN_ROOM: Assignment("Not In Room", "The room has to be entered first.", "ack", "0.5"),
-    ErrorCode.CROSS_ROOM_ACCESS: Assignment("Cross Room Access", "The target is in another room.", "ack", "0.5"),
-    ErrorCode.NAME_CONFLICT_IN_ROOM: Assignment("Name Conflict", "The name is taken in the room.", "ack", "0.5"),
+    ErrorCode.NOT_IN_ROOM: Assignment(
+        "Not In Room", "The room has to be entered first.", "ack", "0.5"
+    ),
+    ErrorCode.CROSS_ROOM_ACCESS: Assignment(
+        "Cross Room Access", "The target is in another room.", "ack", "0.5"
+    ),
+    ErrorCode.NAME_CONFLICT_IN_ROOM: Assignment(
+        "Name Conflict", "The name is taken in the room.", "ack", "0.5"
+    ),
     ErrorCode.ALREADY_IN_ANOTHER_ROOM: Assignment(
         "Already In Another Room", "The present room has to be left first.", "ack", "0.5"
     ),
@@ -202,7 +245,9 @@ def closed_set(protocol: Protocol) -> frozenset[int]:
     """
     now = _rank(protocol)
     return frozenset(
-        int(code) for code, row in _TABLE.items() if row.closed_since is not None and _rank(row.closed_since) <= now
+        int(code)
+        for code, row in _TABLE.items()
+        if row.closed_since is not None and _rank(row.closed_since) <= now
     )
 
 
@@ -211,17 +256,21 @@ def acknowledged(protocol: Protocol) -> frozenset[int]:
     """
     Return the codes that may be sent in an acknowledgement.
 
-    Its receiver takes them for a failure, and they belong neither into a tool result nor into a handshake.
+    Its receiver takes them for a failure, and they belong neither into a tool result nor into a
+    handshake.
 
     Raises:
         ValueError: There is no such version.
     """
-    return frozenset(code for code in closed_set(protocol) if _TABLE[ErrorCode(code)].carrier == "ack")
+    return frozenset(
+        code for code in closed_set(protocol) if _TABLE[ErrorCode(code)].carrier == "ack"
+    )
 
 
 def meaning_of(code: int) -> str:
     """
-    Return a sentence that says what a code means and may be shown to anybody; a general one for an unassigned code.
+    Return a sentence that says what a code means and may be shown to anybody; a general one for an
+    unassigned code.
     """
     row = _TABLE.get(cast("ErrorCode", code))
     return "The request failed." if row is None else row.meaning
@@ -231,4 +280,6 @@ def _rank(protocol: Protocol) -> int:
     try:
         return PROTOCOLS.index(protocol)
     except ValueError:
-        raise ValueError(f"{protocol!r} is no version of A2C-SMCP; there are {', '.join(PROTOCOLS)}") from None
+        raise ValueError(
+            f"{protocol!r} is no version of A2C-SMCP; there are {', '.join(PROTOCOLS)}"
+        ) from None

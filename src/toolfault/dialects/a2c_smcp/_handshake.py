@@ -1,7 +1,8 @@
 """
 The handshake: what a server refuses, and what a client makes of a refusal.
 
-Rule 1: 4008 stands in the body of an HTTP 400 and nowhere else; a version that is missing or malformed is a plain 400.
+Rule 1: 4008 stands in the body of an HTTP 400 and nowhere else; a version that is missing or
+malformed is a plain 400.
 Rule 2: 4900 closes a WebSocket and has no body. Neither number is ever taken for the other.
 Rule 3: whoever is refused disconnects, and does not quietly try again.
 """
@@ -14,8 +15,8 @@ from typing import Any, Final, Literal
 from urllib.parse import parse_qs
 
 from toolfault._json import is_mapping
-from toolfault._received import ID_BYTES, shown
 from toolfault._text import MESSAGE_BYTES
+from toolfault._untrusted import ID_BYTES, shown
 from toolfault.dialects.a2c_smcp._codes import WS_CLOSE_REFUSED, ErrorCode
 from toolfault.dialects.a2c_smcp._payload import ErrorPayload
 from toolfault.dialects.a2c_smcp._version import Version
@@ -41,7 +42,8 @@ class Refusal:
 
     Attributes:
         payload:
-            What the body says: code 4008 for a mismatch, 400 for a version that is missing or malformed.
+            What the body says: code 4008 for a mismatch, 400 for a version that is missing or
+            malformed.
 
         status:
             The HTTP status, always 400.
@@ -122,11 +124,12 @@ class VersionMismatch(Exception):  # noqa: N818 -- the protocol's word
 
     Attributes:
         server_version, client_version, min_supported, max_supported:
-            As the server said; None where it did not. For majors from 1 on the range is narrower than what the server
-            really accepts.
+            As the server said; None where it did not. For majors from 1 on the range is narrower
+            than what the server really accepts.
 
         reconnect:
-            ``never``, or ``polling_once``: after a WebSocket was closed, one handshake over polling may fetch the body.
+            ``never``, or ``polling_once``: after a WebSocket was closed, one handshake over polling
+            may fetch the body.
     """
 
     def __init__(
@@ -149,7 +152,8 @@ class VersionMismatch(Exception):  # noqa: N818 -- the protocol's word
 
 def read_refusal(body: object) -> VersionMismatch | None:
     """
-    Return the mismatch that the body of a refused handshake tells of, unraised. None: it tells of something else.
+    Return the mismatch that the body of a refused handshake tells of, unraised. None: it tells of
+    something else.
 
     Never raises. A message is not needed, the code alone counts.
 
@@ -179,7 +183,8 @@ def read_refusal(body: object) -> VersionMismatch | None:
 
 def read_close(code: int) -> VersionMismatch | None:
     """
-    Return the mismatch that a WebSocket's close code tells of, unraised. None: it tells of something else.
+    Return the mismatch that a WebSocket's close code tells of, unraised. None: it tells of
+    something else.
     """
     return VersionMismatch(reconnect="polling_once") if code == WS_CLOSE_REFUSED else None
 

@@ -2,7 +2,8 @@
 One `ErrorPayload`, strictly read.
 
 Rule 1: flat. A payload inside another object is none, and nobody unwraps.
-Rule 2: what is not modelled survives as it came, null included; a modelled member that is null is absent.
+Rule 2: what is not modelled survives as it came, null included; a modelled member that is null is
+absent.
 Rule 3: ``details`` are for diagnosis. Nothing that turns a payload into text looks at them.
 """
 
@@ -14,7 +15,14 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeGuard
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolfault._json import is_mapping
-from toolfault.dialects.a2c_smcp._codes import READ, ErrorCode, Protocol, closed_set, meaning_of, server_field
+from toolfault.dialects.a2c_smcp._codes import (
+    READ,
+    ErrorCode,
+    Protocol,
+    closed_set,
+    meaning_of,
+    server_field,
+)
 from toolfault.dialects.a2c_smcp._version import Version
 
 
@@ -41,7 +49,9 @@ class InvalidPayload(ValueError):  # noqa: N818 -- as InvalidEnvelope
             The member at fault; empty if the object itself is.
     """
 
-    def __init__(self, kind: Literal["missing-field", "wrong-type", "out-of-range"], field: str) -> None:
+    def __init__(
+        self, kind: Literal["missing-field", "wrong-type", "out-of-range"], field: str
+    ) -> None:
         super().__init__(kind, field)
         self.kind = kind
         self.field = field
@@ -57,8 +67,8 @@ class ErrorPayload(BaseModel):
     """
     A failure as A2C-SMCP puts it into an acknowledgement, or into the body of a refused handshake.
 
-    Values are frozen; each ``with_*`` returns a changed copy. Members that are not modelled stand in
-    ``model_extra``. As a text it is ``[code] message``, never its details.
+    Values are frozen; each ``with_*`` returns a changed copy. Members that are not modelled stand
+    in ``model_extra``. As a text it is ``[code] message``, never its details.
 
     Attributes:
         code:
@@ -123,7 +133,9 @@ class ErrorPayload(BaseModel):
         Raises:
             ValueError: A text is no version.
         """
-        ours, theirs = (Version.parse(item) if isinstance(item, str) else item for item in (server, client))
+        ours, theirs = (
+            Version.parse(item) if isinstance(item, str) else item for item in (server, client)
+        )
         return cls.from_wire(
             {
                 "code": int(ErrorCode.PROTOCOL_VERSION_MISMATCH),
@@ -145,7 +157,8 @@ class ErrorPayload(BaseModel):
 
     def with_details(self, details: Any) -> ErrorPayload:
         """
-        Return a copy with these details, any JSON; None is written as null, which reads back as absent.
+        Return a copy with these details, any JSON; None is written as null, which reads back as
+        absent.
         """
         return self.model_copy(update={"details": details})
 
@@ -194,7 +207,8 @@ class ErrorPayload(BaseModel):
 
     def for_protocol(self, protocol: Protocol) -> ErrorPayload:
         """
-        Return the payload with the MCP server in a version's spelling. One that has both spellings stays as it is.
+        Return the payload with the MCP server in a version's spelling. One that has both spellings
+        stays as it is.
         """
         wanted = server_field(protocol)
         other = "mcp_server" if wanted == "mcp_server_name" else "mcp_server_name"
@@ -212,7 +226,8 @@ class ErrorPayload(BaseModel):
 
     def to_wire(self) -> dict[str, Any]:
         """
-        Return the object for the wire: modelled members in the protocol's order, then the others as they came.
+        Return the object for the wire: modelled members in the protocol's order, then the others as
+        they came.
         """
         wire: dict[str, Any] = {"code": int(self.code), "message": self.message}
         if "details" in self.model_fields_set:
@@ -239,15 +254,20 @@ class ErrorPayload(BaseModel):
         if code not in CODES:
             _refuse("out-of-range", "code")
         for name in ("message", *_TEXTS):
-            if not isinstance(value := obj.get(name), str) and (value is not None or name == "message"):
+            if not isinstance(value := obj.get(name), str) and (
+                value is not None or name == "message"
+            ):
                 _refuse("wrong-type", name)
-        present = {name: value for name, value in obj.items() if name in _MODELLED and value is not None}
+        present = {
+            name: value for name, value in obj.items() if name in _MODELLED and value is not None
+        }
         extra = {str(name): value for name, value in obj.items() if name not in _MODELLED}
         return cls._made(present, extra)
 
     @classmethod
     def _made(cls, present: Mapping[str, Any], extra: dict[str, Any]) -> ErrorPayload:
-        # Past pydantic, which refuses lone surrogates in a text, and whose own constructor takes names for options.
+        # Past pydantic, which refuses lone surrogates in a text, and whose own constructor takes
+        # names for options.
         payload = cls.__new__(cls)
         _set(payload, "__dict__", {name: present.get(name) for name in cls.model_fields})
         _set(payload, "__pydantic_fields_set__", {*present, *extra})
@@ -279,17 +299,19 @@ def _refuse(kind: Literal["missing-field", "wrong-type", "out-of-range"], name: 
 
 def is_integer(value: object) -> TypeGuard[int]:
     """
-    Tell whether a value is an integer on the wire: no boolean, though Python has it for one, and no 4014.0.
+    Tell whether a value is an integer on the wire: no boolean, though Python has it for one, and no
+    4014.0.
     """
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_protocol_error_payload(obj: object, protocol: Protocol = READ) -> bool:
     """
-    Tell whether an acknowledgement is a failure: an object whose own ``code`` is an integer of the closed set.
+    Tell whether an acknowledgement is a failure: an object whose own ``code`` is an integer of the
+    closed set.
 
-    Nothing else is looked at, but that from 0.5 on an object with ``content`` is a tool result, whatever its code.
-    So what holds another code is a success to its receiver.
+    Nothing else is looked at, but that from 0.5 on an object with ``content`` is a tool result,
+    whatever its code. So what holds another code is a success to its receiver.
 
     Raises:
         ValueError: There is no such version.

@@ -3,7 +3,8 @@ A failed tool call: an MCP tool result whose ``meta`` says what kind of failure 
 
 Rule 1: the key is ``meta``, without the underscore of MCP's own; a reader takes either.
 Rule 2: a cancellation is a failure without a code. All that has no marker is a plain failure.
-Rule 3: a hint on logging in holds no token, no OAuth parameter, no credentials; not when it is written, nor when read.
+Rule 3: a hint on logging in holds no token, no OAuth parameter, no credentials; not when it is
+written, nor when read.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from toolfault._json import is_array, is_mapping
-from toolfault._received import ID_BYTES, first_shown, shown
 from toolfault._text import CAUSE_BYTES, encodable
+from toolfault._untrusted import ID_BYTES, first_shown, shown
 from toolfault.dialects.a2c_smcp._codes import WRITTEN, ErrorCode, Protocol
 
 
@@ -65,7 +66,9 @@ class AuthHint:
         """
         Take out what must not be in a hint; an action that is no plain word is dropped.
         """
-        action = self.action if isinstance(self.action, str) and _ACTION.fullmatch(self.action) else None
+        action = (
+            self.action if isinstance(self.action, str) and _ACTION.fullmatch(self.action) else None
+        )
         object.__setattr__(self, "action", action)
         object.__setattr__(self, "message", _harmless(self.message))
 
@@ -112,7 +115,8 @@ class ToolFailure:
 
 def read_tool_result(result: object) -> ToolFailure | None:
     """
-    Return the failure that a tool result is. None: it is a success, or no tool result. Never raises.
+    Return the failure that a tool result is. None: it is a success, or no tool result. Never
+    raises.
     """
     if not is_mapping(result) or result.get("isError") is not True:
         return None
@@ -161,13 +165,17 @@ def write_tool_result(
 
 def respelled(result: Mapping[Any, Any], protocol: Protocol) -> dict[str, Any]:
     """
-    Return a tool result with its ``meta``, and the marker of a timeout, in a version's spelling; else as it is.
+    Return a tool result with its ``meta``, and the marker of a timeout, in a version's spelling;
+    else as it is.
     """
     meta, name = dict(meta_of(result)), "meta" if is_mapping(result.get("meta")) else "_meta"
     marker = _OLD_TIMEOUT if protocol == "0.2" else _TIMEOUT
     if _kind(meta)[0] == "timeout" and meta.get(marker) is not True:
         meta[marker] = True
-    return {("meta" if key == name else key): (meta if key == name else value) for key, value in result.items()}
+    return {
+        ("meta" if key == name else key): (meta if key == name else value)
+        for key, value in result.items()
+    }
 
 
 def write_cancelled(message: str, *, reason: str | None = None) -> dict[str, Any]:
@@ -185,7 +193,8 @@ def write_cancelled(message: str, *, reason: str | None = None) -> dict[str, Any
 def authorization_code(
     *,
     status: int | None = None,
-    trouble: Literal["not_configured", "refresh_failed", "revoked", "insufficient_scope", "network"] | None = None,
+    trouble: Literal["not_configured", "refresh_failed", "revoked", "insufficient_scope", "network"]
+    | None = None,
     about_login: bool = False,
 ) -> ErrorCode:
     """
@@ -194,7 +203,8 @@ def authorization_code(
     Args:
         status: The upstream's HTTP status, if it is known.
         trouble: What is known besides the status; it decides.
-        about_login: It is known to be a matter of logging in, though the status is lost. Then somebody is asked to log
+        about_login: It is known to be a matter of logging in, though the status is lost. Then
+            somebody is asked to log
             in, rather than left to wait.
     """
     if trouble is not None:
@@ -204,7 +214,10 @@ def authorization_code(
     return ErrorCode.TOOL_AUTHORIZATION_REQUIRED if about_login else ErrorCode.TOOL_EXECUTION_FAILED
 
 
-_STATUS: Final = {401: ErrorCode.TOOL_AUTHORIZATION_REQUIRED, 403: ErrorCode.TOOL_AUTHORIZATION_FAILED}
+_STATUS: Final = {
+    401: ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
+    403: ErrorCode.TOOL_AUTHORIZATION_FAILED,
+}
 _TROUBLE: Final = {
     "not_configured": ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
     "refresh_failed": ErrorCode.TOOL_AUTHORIZATION_FAILED,
@@ -227,7 +240,8 @@ def meta_of(result: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 def texts_of(result: Mapping[Any, Any]) -> Iterable[str]:
     """
-    Return the texts of a result, then the text that a computer puts into ``structuredContent`` instead.
+    Return the texts of a result, then the text that a computer puts into ``structuredContent``
+    instead.
     """
     blocks = result.get("content")
     for block in blocks if is_array(blocks) else ():
@@ -249,11 +263,16 @@ def _kind(meta: Mapping[Any, Any]) -> tuple[Kind, ErrorCode | None]:
     return "failed", ErrorCode.TOOL_EXECUTION_FAILED
 
 
-_LOGINS: Final = frozenset({ErrorCode.TOOL_AUTHORIZATION_REQUIRED, ErrorCode.TOOL_AUTHORIZATION_FAILED})
+_LOGINS: Final = frozenset(
+    {ErrorCode.TOOL_AUTHORIZATION_REQUIRED, ErrorCode.TOOL_AUTHORIZATION_FAILED}
+)
 
 
 def _failed(message: str, meta: Mapping[str, Any]) -> dict[str, Any]:
-    result: dict[str, Any] = {"content": [{"type": "text", "text": encodable(message)}], "isError": True}
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": encodable(message)}],
+        "isError": True,
+    }
     return {**result, "meta": dict(meta)} if meta else result
 
 

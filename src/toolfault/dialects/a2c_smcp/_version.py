@@ -38,7 +38,8 @@ class Version(NamedTuple):
         """
         Tell whether a server of this version takes a client.
 
-        The major must be the same, the minor equal (major 0) or not above the server's; the patch never matters.
+        The major must be the same, the minor equal (major 0) or not above the server's; the patch
+        never matters.
         """
         if client.major != self.major:
             return False

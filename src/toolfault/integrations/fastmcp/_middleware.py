@@ -1,10 +1,11 @@
 """
 The middleware.
 
-``on_call_tool`` still has the exception, with FastMCP's wrapper around it; ``on_list_tools`` is where schemas leave.
+``on_call_tool`` still has the exception, with FastMCP's wrapper around it; ``on_list_tools`` is
+where schemas leave.
 
-Rule 1: it stands inside ErrorHandlingMiddleware, which would turn each failure into a protocol error, and outside
-RetryMiddleware, which needs an exception to repeat.
+Rule 1: it stands inside ErrorHandlingMiddleware, which would turn each failure into a protocol
+error, and outside RetryMiddleware, which needs an exception to repeat.
 Rule 2: what a mounted server, an upstream or the tool itself answered with an envelope is kept.
 Rule 3: ``server.call_tool`` inside a tool still raises; mounting is no such call.
 """
@@ -27,8 +28,14 @@ from mcp.types import CallToolRequestParams, ListToolsRequest
 
 from toolfault import Disclosure
 from toolfault.hosting import OPTIONS, Call, Guard, GuardOptions, answering, last_resort
-from toolfault.integrations.fastmcp._asked import Asked, Key, is_async, is_nested, known_of, silent_upstream
-from toolfault.integrations.fastmcp._memory import FAILS_WITH, Checks, Memory, published, widened
+from toolfault.integrations.fastmcp._call import (
+    Asked,
+    Key,
+    is_async,
+    is_nested,
+    known_of,
+    silent_upstream,
+)
 from toolfault.integrations.fastmcp._raised import (
     Raised,
     before_the_tool,
@@ -39,7 +46,20 @@ from toolfault.integrations.fastmcp._raised import (
     raised_inside,
     unreachable,
 )
-from toolfault.integrations.fastmcp._results import adopted, has_envelope, made_plain, made_safe, to_tool_result
+from toolfault.integrations.fastmcp._results import (
+    adopted,
+    has_envelope,
+    made_plain,
+    made_safe,
+    to_tool_result,
+)
+from toolfault.integrations.fastmcp._tool_cache import (
+    FAILS_WITH,
+    Checks,
+    Memory,
+    published,
+    widened,
+)
 
 
 _log = logging.getLogger("toolfault")
@@ -52,25 +72,29 @@ class ToolFaultMiddleware(Middleware):
     """
     Answers every failed tool call of a FastMCP server with an envelope.
 
-    ``server.add_middleware(ToolFaultMiddleware())``: after `ErrorHandlingMiddleware`, before `RetryMiddleware`. Tools
-    of mounted and proxied servers are covered, and options that ``guarded`` left on a function are read.
+    ``server.add_middleware(ToolFaultMiddleware())``: after `ErrorHandlingMiddleware`, before
+    `RetryMiddleware`. Tools of mounted and proxied servers are covered, and options that
+    ``guarded`` left on a function are read.
 
-    A server's ``mask_error_details`` means ``Disclosure.WITHHELD``: crashes keep their text to themselves; what an
-    author wrote for callers, and what is wrong with the arguments, is said. A tool that decides its ``disclosure``
-    itself, and a guard with ``Disclosure.FULL``, win over it.
+    A server's ``mask_error_details`` means ``Disclosure.WITHHELD``: crashes keep their text to
+    themselves; what an author wrote for callers, and what is wrong with the arguments, is said. A
+    tool that decides its ``disclosure`` itself, and a guard with ``Disclosure.FULL``, win over it.
 
-    An `MCPError` that a tool's own code raises leaves as a protocol error, as on every other server; FastMCP alone
-    would turn it into an error result.
+    An `MCPError` that a tool's own code raises leaves as a protocol error, as on every other
+    server; FastMCP alone would turn it into an error result.
 
     Args:
-        guard: None: a `Guard` with defaults. Its ``timeout`` does not stop the thread of a sync tool.
+        guard: None: a `Guard` with defaults. Its ``timeout`` does not stop the thread of a sync
+            tool.
         mask_error_details: None: as the server says. False leaves all to the guard.
 
     Raises:
         TypeError: Not a `Guard`.
     """
 
-    def __init__(self, guard: Guard | None = None, *, mask_error_details: bool | None = None) -> None:
+    def __init__(
+        self, guard: Guard | None = None, *, mask_error_details: bool | None = None
+    ) -> None:
         """
         Make a middleware; one may serve several servers.
         """
@@ -84,7 +108,9 @@ class ToolFaultMiddleware(Middleware):
     # Calls
 
     async def on_call_tool(
-        self, context: MiddlewareContext[CallToolRequestParams], call_next: CallNext[CallToolRequestParams, ToolResult]
+        self,
+        context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
         """
         Call a tool; every failure is answered.
@@ -111,14 +137,20 @@ class ToolFaultMiddleware(Middleware):
     async def _raised(self, exc: BaseException, asked: Asked, memory: Memory) -> ToolResult:
         raised = original(exc)
         if must_pass(self._guard, raised.exc):
-            raise protocol_error_made_safe(raised.exc) if isinstance(raised.exc, MCPError) else raised.exc
+            raise (
+                protocol_error_made_safe(raised.exc)
+                if isinstance(raised.exc, MCPError)
+                else raised.exc
+            )
         return await self._answer(raised, asked, memory)
 
     async def _answer(self, raised: Raised, asked: Asked, memory: Memory) -> ToolResult:
         try:
             exc, phase = raised.exc, raised.phase
             known = await known_of(asked)
-            guard = self._guard_for(known.function, masked=self._is_masked(asked.server, by_wrapper=raised.masked))
+            guard = self._guard_for(
+                known.function, masked=self._is_masked(asked.server, by_wrapper=raised.masked)
+            )
             available: tuple[str, ...] = ()
             if phase == "lookup":
                 available = await self._available(asked)
@@ -140,7 +172,10 @@ class ToolFaultMiddleware(Middleware):
             structured = self._is_structured(asked.key, known.tool, memory)
             return to_tool_result(guard.to_result(fault, structured=structured))
         except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
-            _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", asked.name[:128])
+            _log.exception(
+                "a failure of tool %r could not be reported; the constant envelope leaves",
+                asked.name[:128],
+            )
             return to_tool_result(last_resort())
 
     async def _returned(self, result: ToolResult, asked: Asked, memory: Memory) -> ToolResult:
@@ -153,7 +188,9 @@ class ToolFaultMiddleware(Middleware):
             known = await known_of(asked)
             guard = self._guard_for(known.function, masked=self._is_masked(asked.server))
             call = Call(tool=asked.name, arguments=asked.arguments, function=known.function)
-            return adopted(result, guard, call, structured=self._is_structured(asked.key, known.tool, memory))
+            return adopted(
+                result, guard, call, structured=self._is_structured(asked.key, known.tool, memory)
+            )
         checks = memory.checks.get(asked.key)
         if checks is None:
             checks = memory.remember(asked.key, Checks(await known_of(asked)))
@@ -178,7 +215,9 @@ class ToolFaultMiddleware(Middleware):
             if middleware is not self:
                 handler = partial(middleware.on_list_tools, call_next=handler)
         request = ListToolsRequest(method="tools/list")
-        context = MiddlewareContext(message=request, method="tools/list", fastmcp_context=asked.context.fastmcp_context)
+        context = MiddlewareContext(
+            message=request, method="tools/list", fastmcp_context=asked.context.fastmcp_context
+        )
         try:
             return tuple(dict.fromkeys(tool.name for tool in await handler(context)))
         except Exception:  # noqa: BLE001 -- an upstream that can't be asked, or a middleware that refuses: no hint then
@@ -188,7 +227,9 @@ class ToolFaultMiddleware(Middleware):
 
     def _guard_for(self, function: object | None, *, masked: bool) -> Guard:
         options: GuardOptions = getattr(function, OPTIONS, None) or GuardOptions()
-        masked = masked and self._guard.disclosure == Disclosure.REDACTED and "disclosure" not in options
+        masked = (
+            masked and self._guard.disclosure == Disclosure.REDACTED and "disclosure" not in options
+        )
         if not options and not masked:
             return self._guard
         key = (id(function) if options else 0, masked)
@@ -235,7 +276,9 @@ class ToolFaultMiddleware(Middleware):
     # Schemas
 
     async def on_list_tools(
-        self, context: MiddlewareContext[ListToolsRequest], call_next: CallNext[ListToolsRequest, Sequence[Tool]]
+        self,
+        context: MiddlewareContext[ListToolsRequest],
+        call_next: CallNext[ListToolsRequest, Sequence[Tool]],
     ) -> Sequence[Tool]:
         """
         List the tools, with room for the envelope in their output schemas.
@@ -256,7 +299,9 @@ class ToolFaultMiddleware(Middleware):
             return False
         # What was listed decides: other middleware may have changed the schema on its way.
         listed = memory.listed.get((tool.name, tool.version))
-        return (listed[1] if listed is not None else memory.widened(key, tool.output_schema)) is not None
+        return (
+            listed[1] if listed is not None else memory.widened(key, tool.output_schema)
+        ) is not None
 
     # Servers
 
@@ -276,8 +321,13 @@ class ToolFaultMiddleware(Middleware):
             return
         wrong: list[str] = []
         if any(isinstance(other, RetryMiddleware) for other in chain[:here]):
-            wrong.append("RetryMiddleware stands outside it and never sees a failure to repeat: add it after")
-        if any(isinstance(other, ErrorHandlingMiddleware) and other.transform_errors for other in chain[here + 1 :]):
+            wrong.append(
+                "RetryMiddleware stands outside it and never sees a failure to repeat: add it after"
+            )
+        if any(
+            isinstance(other, ErrorHandlingMiddleware) and other.transform_errors
+            for other in chain[here + 1 :]
+        ):
             wrong.append(
                 "ErrorHandlingMiddleware stands inside it and makes protocol errors of failures: add it before"
             )

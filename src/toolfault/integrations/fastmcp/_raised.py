@@ -1,7 +1,8 @@
 """
 What was raised: the original below FastMCP's wrappers, and how far the call had come.
 
-Rule 1: names of FastMCP's modules and functions are a hint. Where they change, the wrapper is judged, with its text.
+Rule 1: names of FastMCP's modules and functions are a hint. Where they change, the wrapper is
+judged, with its text.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from mcp.shared.exceptions import MCPError
 
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import Guard, Phase, encodable, json_safe
-from toolfault.integrations.fastmcp._asked import Known
+from toolfault.integrations.fastmcp._call import Known
 
 
-#: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing client capability,
-#: and an elicitation by URL.
+#: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing
+#: client capability, and an elicitation by URL.
 _REQUESTS: Final = frozenset({-32021, -32042})
 
 #: Where FastMCP puts an exception of its own around a tool's.
@@ -34,7 +35,8 @@ _WRAPPERS: Final = (
     "fastmcp.server.providers.openapi",
 )
 
-#: What FastMCP puts around a crash whose text it masks: the name alone. Its other wrappers quote the crash.
+#: What FastMCP puts around a crash whose text it masks: the name alone. Its other wrappers quote
+#: the crash.
 _is_masked = re.compile(r"""Error calling tool (?:'[^']*'|"[^"]*")""").fullmatch
 
 #: FastMCP's own time limit speaks through a text.
@@ -62,8 +64,13 @@ def original(exc: BaseException) -> Raised:
     raised, masked, resolving = exc, False, False
     refusal: BaseException | None = None
     phase = _phase_of(exc)
-    # A tool that calls a tool, and a server in a server: each call may wrap what came out of the one inside.
-    while isinstance(raised, Exception) and raised.__cause__ is not None and raised_inside(raised, _WRAPPERS):
+    # A tool that calls a tool, and a server in a server: each call may wrap what came out of the
+    # one inside.
+    while (
+        isinstance(raised, Exception)
+        and raised.__cause__ is not None
+        and raised_inside(raised, _WRAPPERS)
+    ):
         masked = masked or _is_masked(str(raised)) is not None
         resolving = resolving or raised_inside(raised, (_RESOLVERS,))
         refusal = raised if isinstance(raised, ValidationError) else refusal
@@ -72,7 +79,9 @@ def original(exc: BaseException) -> Raised:
     if isinstance(raised, NotFoundError | DisabledError) and raised_inside(raised, (_SERVER,)):
         if phase is None:
             return Raised(raised, "lookup")
-        raised = ToolFault(McpErrorCode.INTERNAL, f"The tool calls another that the server does not have. {raised}")
+        raised = ToolFault(
+            McpErrorCode.INTERNAL, f"The tool calls another that the server does not have. {raised}"
+        )
     elif isinstance(raised, MCPError) and raised_inside(raised, (_FUNCTIONS,)):
         raised = _timed_out(raised)
     return Raised(raised, "resolver" if resolving else phase or "body", masked, refusal)
@@ -121,7 +130,8 @@ def raised_inside(exc: BaseException, modules: tuple[str, ...]) -> bool:
 
 def must_pass(guard: Guard, exc: BaseException) -> bool:
     """
-    Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the tool meant as one.
+    Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the
+    tool meant as one.
     """
     if isinstance(exc, MCPError):
         code = getattr(getattr(exc, "error", None), "code", None)
@@ -143,12 +153,19 @@ def in_other_words(raised: Raised, known: Known) -> tuple[BaseException, Phase]:
     exc = raised.exc
     if known.proxied and isinstance(exc, RuntimeError) and raised_inside(exc, ("fastmcp.client",)):
         # No connection, says the client before it sends anything.
-        return (unreachable(exc, "carries this tool out") if "failed to connect" in str(exc) else exc), "body"
-    # Tools that are made from other tools, or from an OpenAPI document, check arguments in what looks like a body.
+        return (
+            unreachable(exc, "carries this tool out") if "failed to connect" in str(exc) else exc
+        ), "body"
+    # Tools that are made from other tools, or from an OpenAPI document, check arguments in what
+    # looks like a body.
     if raised.refusal is not None and not _ran(known.function, raised.refusal):
         return exc, "arguments"
     made = ("fastmcp.tools.tool_transform", "fastmcp.server.providers.openapi")
-    if isinstance(exc, ValidationError | TypeError) and raised_inside(exc, made) and not _ran(known.function, exc):
+    if (
+        isinstance(exc, ValidationError | TypeError)
+        and raised_inside(exc, made)
+        and not _ran(known.function, exc)
+    ):
         fault = ToolFault(McpErrorCode.INVALID_ARGUMENTS, str(exc), outcome="not_executed")
         fault.facts["origin"] = "adapter"
         return fault, "arguments"
@@ -171,11 +188,14 @@ def unreachable(exc: BaseException, which: str) -> ToolFault:
 
 def before_the_tool(fault: ToolFault, exc: BaseException) -> ToolFault:
     """
-    Return what a limiter or an authorization said, which stand before the tool: it wrote its text for the caller.
+    Return what a limiter or an authorization said, which stand before the tool: it wrote its text
+    for the caller.
     """
     message = fault.envelope.message.removeprefix(f"The tool failed: {type(exc).__name__}: ")
     envelope = fault.envelope.model_copy(update={"message": message})
-    return ToolFault.of(envelope, outcome="not_executed", facts={**fault.facts, "origin": "adapter"})
+    return ToolFault.of(
+        envelope, outcome="not_executed", facts={**fault.facts, "origin": "adapter"}
+    )
 
 
 def _ran(function: object | None, exc: BaseException) -> bool:
@@ -183,7 +203,9 @@ def _ran(function: object | None, exc: BaseException) -> bool:
     Tell whether the module of a tool's author stands on a traceback.
     """
     try:
-        space = getattr(inspect.unwrap(function), "__globals__", None) if callable(function) else None
+        space = (
+            getattr(inspect.unwrap(function), "__globals__", None) if callable(function) else None
+        )
     except ValueError:
         space = None
     link = exc.__traceback__

@@ -7,7 +7,7 @@ Rule 2: a lone surrogate ends a stdio server, whoever wrote it; it is replaced o
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from fastmcp.tools.base import ToolResult
 from mcp.types import TextContent
@@ -31,7 +31,10 @@ def to_tool_result(result: dict[str, Any]) -> ToolResult:
 
 def has_envelope(result: ToolResult) -> bool:
     facts: Any = (result.meta or {}).get(META_KEY)
-    places: list[Any] = [result.structured_content, facts.get("error") if isinstance(facts, dict) else None]  # pyright: ignore[reportUnknownMemberType] -- a peer's
+    places: list[Any] = [
+        result.structured_content,
+        cast("dict[str, Any]", facts).get("error") if isinstance(facts, dict) else None,
+    ]
     for place in places:
         try:
             McpExecuteError.from_wire(place)
@@ -43,12 +46,15 @@ def has_envelope(result: ToolResult) -> bool:
 
 def made_plain(result: ToolResult) -> ToolResult:
     """
-    Return an error result that no legacy client gets wrapped: FastMCP would put the envelope under ``result``.
+    Return an error result that no legacy client gets wrapped: FastMCP would put the envelope under
+    ``result``.
     """
     result = made_safe(result)
     if type(result) is ToolResult or not isinstance(result.structured_content, dict):
         return result
-    return ToolResult(result.content, json_safe(result.structured_content, _MAX_DEPTH), result.meta, is_error=True)
+    return ToolResult(
+        result.content, json_safe(result.structured_content, _MAX_DEPTH), result.meta, is_error=True
+    )
 
 
 def adopted(result: ToolResult, guard: Guard, call: Call, *, structured: bool) -> ToolResult:
@@ -57,18 +63,24 @@ def adopted(result: ToolResult, guard: Guard, call: Call, *, structured: bool) -
     """
     result = made_safe(result)
     content: list[Any] = list(result.content)
-    texts = [block.text for block in content if isinstance(block, TextContent) and block.text.strip()]
+    texts = [
+        block.text for block in content if isinstance(block, TextContent) and block.text.strip()
+    ]
     structured = structured and result.structured_content is None
     made = guard.to_result(guard.read_prose("\n".join(texts), call), structured=structured)
     meta: dict[str, Any] = made.get("_meta", {})
     envelope = made["structuredContent"] if structured else meta[META_KEY]["error"]
-    # The mirror: block 0 is the message. A tool that wrote no text first gets ours in front of its own.
+    # The mirror: block 0 is the message. A tool that wrote no text first gets ours in front of its
+    # own.
     if texts and isinstance(content[0], TextContent) and content[0].text == texts[0]:
         envelope["message"] = texts[0]
     else:
         content = [TextContent(type="text", text=envelope["message"]), *content]
     return ToolResult(
-        content, envelope if structured else result.structured_content, {**meta, **(result.meta or {})}, is_error=True
+        content,
+        envelope if structured else result.structured_content,
+        {**meta, **(result.meta or {})},
+        is_error=True,
     )
 
 

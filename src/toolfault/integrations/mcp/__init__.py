@@ -1,9 +1,9 @@
 """
 The MCP Python SDK: servers, single functions, and client sessions.
 
-`install` guards a whole server, `guarded` one function, `retrying` wraps a client session. `GuardedMCPServer` is an
-`MCPServer` that is born with a guard. `declared` prints what tools say they can fail with; `advertise` lets a client
-say that it reads envelopes.
+`install` guards a whole server, `guarded` one function, `retrying` wraps a client session.
+`GuardedMCPServer` is an `MCPServer` that is born with a guard. `declared` prints what tools say
+they can fail with; `advertise` lets a client say that it reads envelopes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from toolfault.integrations.mcp._install import install
 
 if TYPE_CHECKING:
     from toolfault.integrations.mcp._declared import declared
-    from toolfault.integrations.mcp._function import guarded
+    from toolfault.integrations.mcp._guarded import guarded
     from toolfault.integrations.mcp._negotiation import advertise
     from toolfault.integrations.mcp._server import GuardedMCPServer
     from toolfault.integrations.mcp._session import retrying
@@ -27,7 +27,7 @@ _ROOMS = {
     "GuardedMCPServer": "_server",
     "advertise": "_negotiation",
     "declared": "_declared",
-    "guarded": "_function",
+    "guarded": "_guarded",
     "retrying": "_session",
 }
 

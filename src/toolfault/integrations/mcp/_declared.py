@@ -1,8 +1,10 @@
 """
-What a tool says that it can fail with: written on its function, published in its ``_meta``, held against what happens.
+What a tool says that it can fail with: written on its function, published in its ``_meta``, held
+against what happens.
 
 Rule 1: what a tool's own ``_meta`` says already stands.
-Rule 2: a failure that was not declared leaves as it is; the log says so once for each tool and code.
+Rule 2: a failure that was not declared leaves as it is; the log says so once for each tool and
+code.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from mcp.types import CallToolResult
 
 from toolfault import McpErrorCode, McpExecuteError
 from toolfault.hosting import META_KEY, META_VERSION
-from toolfault.integrations.mcp._majors import STRUCTURED
+from toolfault.integrations.mcp._compat import STRUCTURED
 
 
 _log = logging.getLogger("toolfault")
@@ -53,7 +55,9 @@ def codes_of(fails_with: Iterable[McpErrorCode | str]) -> tuple[str, ...]:
     # The envelope knows its codes, and says which there are.
     codes = [McpExecuteError.new(code, "-").code for code in fails_with]
     if McpErrorCode.UNKNOWN in codes:
-        raise ValueError("fails_with can't list 'unknown': it is a reader's word, and no server sends it")
+        raise ValueError(
+            "fails_with can't list 'unknown': it is a reader's word, and no server sends it"
+        )
     return tuple(dict.fromkeys(code.value for code in codes))
 
 
@@ -75,14 +79,19 @@ def declared_in(meta: Any) -> tuple[str, ...]:
 
 def published(tool: Any, codes: tuple[str, ...]) -> Any:
     """
-    Return a listed tool with what its function declared in its ``_meta``; the same one if there is nothing to say.
+    Return a listed tool with what its function declared in its ``_meta``; the same one if there is
+    nothing to say.
     """
     meta: Any = getattr(tool, "meta", None)
     if not codes or declared_in(meta):
         return tool
     known: dict[str, Any] = dict(meta or {})
     ours: Any = known.get(META_KEY)
-    known[META_KEY] = {**(ours if isinstance(ours, dict) else {}), "v": META_VERSION, "fails_with": list(codes)}
+    known[META_KEY] = {
+        **(ours if isinstance(ours, dict) else {}),
+        "v": META_VERSION,
+        "fails_with": list(codes),
+    }
     return tool.model_copy(update={"meta": known})
 
 
@@ -94,7 +103,9 @@ class Watch:
     def __init__(self) -> None:
         self._seen: set[tuple[str, str]] = set()
 
-    def notice(self, tool: str, code: str, codes: tuple[str, ...], *, adapter: bool = False) -> None:
+    def notice(
+        self, tool: str, code: str, codes: tuple[str, ...], *, adapter: bool = False
+    ) -> None:
         """
         Log a code that the tool does not declare, the first time.
 
@@ -102,7 +113,8 @@ class Watch:
             tool: The tool that failed.
             code: What it failed with.
             codes: What it declares; empty if nothing.
-            adapter: Whether the guard itself found it out, as an unknown name, refused arguments or its own timeout;
+            adapter: Whether the guard itself found it out, as an unknown name, refused arguments or
+                its own timeout;
                 that needs no declaration. Nor does a crash: nobody plans it.
         """
         if not codes or adapter or not code or code in codes or code == McpErrorCode.TOOL_PANICKED:
@@ -110,14 +122,19 @@ class Watch:
         if (tool, code) in self._seen or len(self._seen) >= _MAX_SEEN:
             return
         self._seen.add((tool, code))
-        _log.warning("Tool %r failed with %s, and declares only %s", tool[:128], code[:128], ", ".join(codes))
+        _log.warning(
+            "Tool %r failed with %s, and declares only %s", tool[:128], code[:128], ", ".join(codes)
+        )
 
 
 def code_of(result: CallToolResult) -> str:
     """
     Return the code of an error result that carries an envelope; empty if there is none.
     """
-    for envelope in (getattr(result, STRUCTURED), _member((result.meta or {}).get(META_KEY), "error")):
+    for envelope in (
+        getattr(result, STRUCTURED),
+        _member((result.meta or {}).get(META_KEY), "error"),
+    ):
         code = _member(envelope, "code")
         if isinstance(code, str):
             return code
@@ -126,12 +143,14 @@ def code_of(result: CallToolResult) -> str:
 
 async def declared(source: Any) -> str:
     """
-    Return what the tools of a server declare to fail with, as a Markdown table, for its documentation.
+    Return what the tools of a server declare to fail with, as a Markdown table, for its
+    documentation.
 
     Category and retryable are the codes' defaults; a single failure may differ in either.
 
     Args:
-        source: A guarded `MCPServer`, a guarded low-level `Server` (its lifespan runs, since it can only be asked over
+        source: A guarded `MCPServer`, a guarded low-level `Server` (its lifespan runs, since it can
+            only be asked over
             a session), or a list of tools as a client gets it.
 
     Raises:
@@ -150,7 +169,11 @@ async def declared(source: Any) -> str:
 
 def _row(tool: str, envelope: McpExecuteError) -> str:
     again = "yes" if envelope.retryable else "no"
-    cells = [f"`{tool.replace('|', '&#124;')}`", f"`{envelope.code.value}`", MEANINGS[envelope.code]]
+    cells = [
+        f"`{tool.replace('|', '&#124;')}`",
+        f"`{envelope.code.value}`",
+        MEANINGS[envelope.code],
+    ]
     return f"| {' | '.join([*cells, envelope.category.value, again])} |"
 
 
@@ -167,7 +190,9 @@ async def _tools_of(source: Any) -> Iterable[Any]:
     if not hasattr(source, "get_request_handler"):
         listing = source.list_tools()
         if not inspect.isawaitable(listing):
-            raise TypeError(f"declared takes a guarded server or a list of tools, not {type(source).__qualname__}")
+            raise TypeError(
+                f"declared takes a guarded server or a list of tools, not {type(source).__qualname__}"
+            )
         tools: list[Any] = await listing
         return tools
     from mcp import Client  # noqa: PLC0415 -- mcp 1.x has none

@@ -1,5 +1,6 @@
 """
-What the kinds of servers have in common: one guard, tools with options of their own, schemas with room for an envelope.
+What the kinds of servers have in common: one guard, tools with options of their own, schemas with
+room for an envelope.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from typing import Any, Final, NamedTuple
 from mcp.types import CallToolResult, Tool
 
 from toolfault.hosting import Call, Guard, last_resort, widen_schema
+from toolfault.integrations.mcp._compat import OUTPUT_SCHEMA, ProtocolError
 from toolfault.integrations.mcp._declared import Watch, code_of, published
-from toolfault.integrations.mcp._function import options_of
-from toolfault.integrations.mcp._majors import OUTPUT_SCHEMA, ProtocolError
+from toolfault.integrations.mcp._guarded import options_of
 from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
 from toolfault.integrations.mcp._returned import adopted, protocol_error_made_safe
 
 
 _log = logging.getLogger("toolfault")
 
-#: How many tools' widened schemas are kept; a server whose tools change their names all the time starts anew.
+#: How many tools' widened schemas are kept; a server whose tools change their names all the time
+#: starts anew.
 _MAX_SCHEMAS: Final = 4096
 
 
@@ -66,13 +68,20 @@ class Host:
         """
         try:
             fault = guard.judge(exc, call)
-            self._watch.notice(call.tool, fault.code, tool.codes, adapter=fault.facts.get("origin") == "adapter")
+            self._watch.notice(
+                call.tool, fault.code, tool.codes, adapter=fault.facts.get("origin") == "adapter"
+            )
             return to_call_tool_result(guard.to_result(fault, structured=tool.structured))
         except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
-            _log.exception("a failure of tool %r could not be reported; the constant envelope leaves", call.tool[:128])
+            _log.exception(
+                "a failure of tool %r could not be reported; the constant envelope leaves",
+                call.tool[:128],
+            )
             return to_call_tool_result(last_resort())
 
-    def adopt(self, result: CallToolResult, guard: Guard, call: Call, tool: Placed) -> CallToolResult:
+    def adopt(
+        self, result: CallToolResult, guard: Guard, call: Call, tool: Placed
+    ) -> CallToolResult:
         """
         Return an error result that a tool returned by itself, with an envelope; see `answer`.
         """
@@ -84,7 +93,8 @@ class Host:
 
     def listed(self, tool: Tool, codes: tuple[str, ...]) -> Tool:
         """
-        Return a tool as ``tools/list`` shows it: with room for the envelope, and what it declares to fail with.
+        Return a tool as ``tools/list`` shows it: with room for the envelope, and what it declares
+        to fail with.
         """
         tool = published(tool, codes)
         schema: dict[str, Any] | None = getattr(tool, OUTPUT_SCHEMA)
@@ -103,12 +113,16 @@ class Host:
 
     def _widened(self, name: str, schema: dict[str, Any]) -> dict[str, Any] | None:
         known = self._schemas.get(name)
-        # By their values: a handler may make its schemas anew for each listing, or change one in its place.
+        # By their values: a handler may make its schemas anew for each listing, or change one in
+        # its place.
         if known is not None and schema in known:
             return known[1]
         widened = widen_schema(schema)
         if widened is None:
-            _log.info("Tool %r: its outputSchema has no room for the envelope, which goes into _meta", name[:128])
+            _log.info(
+                "Tool %r: its outputSchema has no room for the envelope, which goes into _meta",
+                name[:128],
+            )
         if len(self._schemas) >= _MAX_SCHEMAS:
             self._schemas.clear()
         self._schemas[name] = (copy.deepcopy(schema), widened)

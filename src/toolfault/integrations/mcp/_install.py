@@ -33,14 +33,16 @@ def install(server: S, guard: Guard | None = None) -> S:
     """
     Put a guard around every tool of a server: those it has, and those that come later.
 
-    Unknown names, refused arguments, resolvers, bodies and output conversion are all answered with an envelope.
-    ``server.call_tool`` inside a tool still raises.
+    Unknown names, refused arguments, resolvers, bodies and output conversion are all answered with
+    an envelope. ``server.call_tool`` inside a tool still raises.
 
-    A low-level server has the tools that its own ``tools/list`` lists: other names are not found, and arguments that do
-    not fit a listed ``inputSchema`` do not reach the handler. Where nothing is listed, nothing is checked.
+    A low-level server has the tools that its own ``tools/list`` lists: other names are not found,
+    and arguments that do not fit a listed ``inputSchema`` do not reach the handler. Where nothing
+    is listed, nothing is checked.
 
     Args:
-        server: An `MCPServer` or a low-level `Server` of mcp 2.3; a `FastMCP` or a low-level `Server` of mcp 1.x.
+        server: An `MCPServer` or a low-level `Server` of mcp 2.3; a `FastMCP` or a low-level
+            `Server` of mcp 1.x.
         guard: None: a `Guard` with defaults.
 
     Returns:
@@ -53,7 +55,9 @@ def install(server: S, guard: Guard | None = None) -> S:
     if guard is not None and not isinstance(guard, Guard):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may be untyped
         raise TypeError(f"install takes a Guard, such as Guard(timeout=5), not {guard!r}")
     if getattr(server, MARK, None) is not None:
-        raise ValueError(f"the server {getattr(server, 'name', server)!r} is guarded already; one guard answers for it")
+        raise ValueError(
+            f"the server {getattr(server, 'name', server)!r} is guarded already; one guard answers for it"
+        )
     for cls in type(server).__mro__:
         room = HOSTS.get(f"{cls.__module__}.{cls.__qualname__}")
         if room is not None:
@@ -63,4 +67,6 @@ def install(server: S, guard: Guard | None = None) -> S:
             host.guard_server(server, guard or Guard())
             return server
     kinds = ", ".join(sorted(name.rpartition(".")[2] for name in HOSTS))
-    raise TypeError(f"install takes one of {kinds}, not {type(server).__module__}.{type(server).__qualname__}")
+    raise TypeError(
+        f"install takes one of {kinds}, not {type(server).__module__}.{type(server).__qualname__}"
+    )

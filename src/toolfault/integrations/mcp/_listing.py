@@ -1,7 +1,8 @@
 """
 What a low-level server listed last, and whether a call fits it.
 
-Rule 1: what fits is let through without asking again; a call is refused only by a listing that was made for it.
+Rule 1: what fits is let through without asking again; a call is refused only by a listing that was
+made for it.
 Rule 2: a schema that can't be used checks nothing.
 """
 
@@ -19,8 +20,8 @@ from mcp.types import Tool
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from toolfault.hosting import Check, quick
+from toolfault.integrations.mcp._compat import INPUT_SCHEMA
 from toolfault.integrations.mcp._declared import declared_in
-from toolfault.integrations.mcp._majors import INPUT_SCHEMA
 
 
 _log = logging.getLogger("toolfault")
@@ -48,7 +49,9 @@ class Listed:
         schema: dict[str, Any] = getattr(tool, INPUT_SCHEMA)
         same = before if before is not None and before.input_schema == schema else None
         # A copy: the author's own may change in its place.
-        self.input_schema: dict[str, Any] = copy.deepcopy(schema) if same is None else same.input_schema
+        self.input_schema: dict[str, Any] = (
+            copy.deepcopy(schema) if same is None else same.input_schema
+        )
         # Both are made at the first call.
         self.fits: Check | None = None if same is None else same.fits
         self.validator: Any = None if same is None else same.validator
@@ -62,7 +65,8 @@ class Listed:
 
     def refused(self, arguments: dict[str, Any]) -> ValidationError | None:
         """
-        Return what is wrong with arguments, all of it below one error. None: nothing, or nobody can tell.
+        Return what is wrong with arguments, all of it below one error. None: nothing, or nobody can
+        tell.
         """
         if (self.fits or self._compiled())(arguments) or self.validator is None:
             return None
@@ -71,7 +75,11 @@ class Listed:
         except Exception:  # noqa: BLE001 -- a reference that leads nowhere shows only here
             self._unusable()
             return None
-        return ValidationError("the arguments do not fit the tool's inputSchema", context=errors) if errors else None
+        return (
+            ValidationError("the arguments do not fit the tool's inputSchema", context=errors)
+            if errors
+            else None
+        )
 
     def _compiled(self) -> Check:
         try:
@@ -87,7 +95,9 @@ class Listed:
     def _unusable(self) -> None:
         self.fits, self.validator = _anything, None
         _log.warning(
-            "Tool %r: its inputSchema is not valid, so arguments are not checked", self.tool.name[:128], exc_info=True
+            "Tool %r: its inputSchema is not valid, so arguments are not checked",
+            self.tool.name[:128],
+            exc_info=True,
         )
 
 
@@ -98,7 +108,9 @@ class Listing:
 
     __slots__ = ("tools",)
 
-    def __init__(self, tools: Iterable[Tool] = (), before: Listing | None = None, *, page: bool = False) -> None:
+    def __init__(
+        self, tools: Iterable[Tool] = (), before: Listing | None = None, *, page: bool = False
+    ) -> None:
         """
         Take a listing; what did not change since the one before keeps what was made of it.
 

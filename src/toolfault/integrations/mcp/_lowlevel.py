@@ -1,9 +1,9 @@
 """
 A whole low-level `Server` of mcp 2.x behind a guard.
 
-One handler serves all tools, and the SDK hands it whatever a caller sends: what it raises becomes a JSON-RPC error with
-a code by accident. So the guard does here what `MCPServer` does by itself: names and arguments are held against what
-the server's own ``tools/list`` lists.
+One handler serves all tools, and the SDK hands it whatever a caller sends: what it raises becomes a
+JSON-RPC error with a code by accident. So the guard does here what `MCPServer` does by itself:
+names and arguments are held against what the server's own ``tools/list`` lists.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from mcp.server.context import ServerRequestContext
@@ -32,7 +32,7 @@ from pydantic import ValidationError as PydanticError
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import Call, Guard, Phase
 from toolfault.integrations.mcp._declared import declared_by
-from toolfault.integrations.mcp._function import Dispatch, answering
+from toolfault.integrations.mcp._guarded import Dispatch, answering
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listed, Listing
@@ -85,7 +85,10 @@ class _Installed:
         self._declared: tuple[str, ...] = ()
         self._complained = False
         self._add = server.add_request_handler
-        self._doors: dict[str, Callable[[Any], Handler]] = {"tools/call": self._calling, "tools/list": self._lists}
+        self._doors: dict[str, Callable[[Any], Handler]] = {
+            "tools/call": self._calling,
+            "tools/list": self._lists,
+        }
         for method in self._doors:
             entry = server.get_request_handler(method)
             if entry is not None:
@@ -95,7 +98,9 @@ class _Installed:
             setattr(server, name, value)
         announce(server)
 
-    def add_request_handler(self, method: str, params_type: type[BaseModel], handler: Handler) -> None:
+    def add_request_handler(
+        self, method: str, params_type: type[BaseModel], handler: Handler
+    ) -> None:
         """
         Register a handler. See ``Server.add_request_handler``.
         """
@@ -122,7 +127,8 @@ class _Installed:
 
         async def call(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
             answers = answering.get()
-            # Somebody took the guarded handler, wrapped it and registered it again: the outer one answers.
+            # Somebody took the guarded handler, wrapped it and registered it again: the outer one
+            # answers.
             if isinstance(answers, Dispatch) and answers.context is ctx:
                 return await handler(ctx, params)
             dispatch = Dispatch(ctx)
@@ -132,13 +138,16 @@ class _Installed:
                     result = await in_time(dispatch, params)
                 else:
                     result = await guard.within_timeout(lambda: in_time(dispatch, params))
-                # By its exact type first: pydantic's isinstance is slow, and this is the path of calls that succeed.
+                # By its exact type first: pydantic's isinstance is slow, and this is the path of
+                # calls that succeed.
                 if type(result) is not CallToolResult:
                     result = _read(result)
                 if not isinstance(result, CallToolResult):
                     return result
                 result = _sendable(result, ctx.protocol_version)
-                return self._adopted(result, handler, dispatch, params) if result.is_error else result
+                return (
+                    self._adopted(result, handler, dispatch, params) if result.is_error else result
+                )
             except BaseException as exc:  # noqa: BLE001 -- whatever a handler raises is answered, or passes by name
                 return await self._answer(exc, handler, dispatch, params)
             finally:
@@ -147,13 +156,21 @@ class _Installed:
         return call
 
     def _adopted(
-        self, result: CallToolResult, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
+        self,
+        result: CallToolResult,
+        handler: Handler,
+        dispatch: Dispatch,
+        params: CallToolRequestParams,
     ) -> CallToolResult:
         call = self._call(handler, dispatch, params)
         return self._host.adopt(result, self._guard_of(call), call, self._placed(call, dispatch))
 
     async def _answer(
-        self, exc: BaseException, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
+        self,
+        exc: BaseException,
+        handler: Handler,
+        dispatch: Dispatch,
+        params: CallToolRequestParams,
     ) -> CallToolResult:
         phase: Phase = "body"
         if isinstance(exc, _Refused):
@@ -161,17 +178,27 @@ class _Installed:
             exc = exc.why
         call = self._call(handler, dispatch, params)
         raise_if_it_must_pass(exc, self._guard_of(call))
-        if phase == "body" and _names(exc, params.name) and await self._is_gone(dispatch, params.name):
+        if (
+            phase == "body"
+            and _names(exc, params.name)
+            and await self._is_gone(dispatch, params.name)
+        ):
             phase = "lookup"
         placed = self._placed(call, dispatch)
         if isinstance(exc, _NoResult):
             _log.error("Tool %r: %s", params.name[:128], exc.envelope.message)
             placed = placed._replace(codes=())
-        call = replace(call, phase=phase, available=dispatch.listing.names() if phase == "lookup" else ())
+        call = replace(
+            call, phase=phase, available=dispatch.listing.names() if phase == "lookup" else ()
+        )
         return self._host.answer(exc, self._guard_of(call), call, placed)
 
     def _call(self, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams) -> Call:
-        return Call(tool=params.name, arguments=params.arguments or {}, function=dispatch.function or handler)
+        return Call(
+            tool=params.name,
+            arguments=params.arguments or {},
+            function=dispatch.function or handler,
+        )
 
     def _guard_of(self, call: Call) -> Guard:
         function = call.function
@@ -198,7 +225,9 @@ class _Installed:
         """
         self._list = handler
 
-        async def list_tools(ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None) -> Any:
+        async def list_tools(
+            ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
+        ) -> Any:
             result = _as_listing(await handler(ctx, params))
             if not isinstance(result, ListToolsResult):
                 return result
@@ -216,14 +245,19 @@ class _Installed:
         if self._list is None:
             return None
         try:
-            tools = await _all_pages(self._list, replace(dispatch.context, method="tools/list", params=None))
+            tools = await _all_pages(
+                self._list, replace(dispatch.context, method="tools/list", params=None)
+            )
         except BaseException as exc:
             if self._host.guard.passes(exc):
                 raise
             # Whatever stands in the way: then nothing is checked.
             if not self._complained:
                 self._complained = True
-                _log.warning("the tools can't be listed, so names and arguments are not checked", exc_info=True)
+                _log.warning(
+                    "the tools can't be listed, so names and arguments are not checked",
+                    exc_info=True,
+                )
             return None
         finally:
             # A guarded function below the listing is not the tool.
@@ -234,7 +268,8 @@ class _Installed:
 
     async def _is_gone(self, dispatch: Dispatch, name: str) -> bool:
         """
-        Tell whether a tool that failed with its own name in the text is not listed, or not any more.
+        Tell whether a tool that failed with its own name in the text is not listed, or not any
+        more.
         """
         function = dispatch.function
         listing = dispatch.listing or await self._listed_anew(dispatch)
@@ -261,7 +296,9 @@ async def _all_pages(handler: Handler, ctx: ServerRequestContext[Any, Any]) -> l
     for _ in range(_MAX_PAGES):
         page = _as_listing(await handler(ctx, params))
         if not isinstance(page, ListToolsResult):
-            raise TypeError(f"the handler of tools/list returned a value of type {type(page).__name__}")
+            raise TypeError(
+                f"the handler of tools/list returned a value of type {type(page).__name__}"
+            )
         tools += page.tools
         # An empty cursor would begin again.
         if not page.next_cursor:
@@ -296,7 +333,8 @@ def _names(exc: BaseException, tool: str) -> bool:
 
 class _NoResult(ToolFault):
     """
-    What a handler returned is no result that the protocol can carry; the tool may have done its work.
+    What a handler returned is no result that the protocol can carry; the tool may have done its
+    work.
     """
 
     def __init__(self, what: str) -> None:
@@ -317,7 +355,9 @@ def _read(result: Any) -> Any:
     """
     if isinstance(result, ErrorData):
         raise MCPError.from_error_data(result)
-    kind = result.get("resultType") if isinstance(result, dict) else getattr(result, "result_type", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anything
+    kind: Any = getattr(result, "result_type", None)
+    if isinstance(result, dict):
+        kind = cast("dict[str, Any]", result).get("resultType")
     if kind is not None and kind != "complete" and isinstance(result, dict | Result):
         # A request for input, or an extension's own.
         return result  # pyright: ignore[reportUnknownVariableType] -- anything

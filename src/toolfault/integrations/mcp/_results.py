@@ -11,17 +11,18 @@ from typing import Any, Final
 from mcp.types import CallToolResult, TextContent
 
 from toolfault.hosting import Guard
-from toolfault.integrations.mcp._majors import ProtocolError
+from toolfault.integrations.mcp._compat import ProtocolError
 
 
-#: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing client capability,
-#: and an elicitation by URL.
+#: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing
+#: client capability, and an elicitation by URL.
 _REQUESTS: Final = frozenset({-32021, -32042})
 
 
 def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
     """
-    Return a result in wire spelling as the SDK's model; the values were checked where they were made.
+    Return a result in wire spelling as the SDK's model; the values were checked where they were
+    made.
     """
     # In wire spelling, which both majors take.
     fields: dict[str, Any] = {
@@ -35,19 +36,25 @@ def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
 
 def must_pass(guard: Guard, exc: BaseException) -> bool:
     """
-    Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the tool meant as one.
+    Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the
+    tool meant as one.
 
-    An `MCPError` (`McpError` in mcp 1.x) passes if the tool's own code raised it. One that answers a request which the
-    tool made was raised inside the SDK: it is a failure of what the tool talks to.
+    An `MCPError` (`McpError` in mcp 1.x) passes if the tool's own code raised it. One that answers
+    a request which the tool made was raised inside the SDK: it is a failure of what the tool talks
+    to.
     """
     # By its type, past what a class may say of itself.
     if issubclass(type(exc), ProtocolError):
-        return getattr(getattr(exc, "error", None), "code", None) in _REQUESTS or not raised_in(exc, "mcp")
+        return getattr(getattr(exc, "error", None), "code", None) in _REQUESTS or not raised_in(
+            exc, "mcp"
+        )
     return guard.passes(exc)
 
 
 #: Past a property that a class may put over it.
-traceback_of: Final[Callable[[BaseException], TracebackType | None]] = BaseException.__dict__["__traceback__"].__get__
+traceback_of: Final[Callable[[BaseException], TracebackType | None]] = BaseException.__dict__[
+    "__traceback__"
+].__get__
 
 
 def raised_in(exc: BaseException, package: str) -> bool:

@@ -8,13 +8,13 @@ Rule 2: a lone surrogate ends a stdio server, whoever wrote it; it is replaced o
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp.types import CallToolResult, TextContent
 
 from toolfault import InvalidEnvelope, McpExecuteError, ToolFault
 from toolfault.hosting import META_KEY, Call, Guard, encodable, json_safe
-from toolfault.integrations.mcp._majors import STRUCTURED, protocol_error
+from toolfault.integrations.mcp._compat import STRUCTURED, protocol_error
 from toolfault.integrations.mcp._results import to_call_tool_result
 
 
@@ -22,31 +22,46 @@ from toolfault.integrations.mcp._results import to_call_tool_result
 _MAX_DEPTH: Final = 200
 
 
-def adopted(result: CallToolResult, guard: Guard, call: Call, *, structured: bool) -> CallToolResult:
+def adopted(
+    result: CallToolResult, guard: Guard, call: Call, *, structured: bool
+) -> CallToolResult:
     """
     Return an error result that a tool made, with an envelope if it had none.
     """
     result = made_safe(result)
     if (own := _envelope_of(result)) is not None:
         return _noted(result, guard.note_returned(ToolFault.of(own), call))
-    texts = [block.text for block in result.content if isinstance(block, TextContent) and block.text.strip()]
+    texts = [
+        block.text
+        for block in result.content
+        if isinstance(block, TextContent) and block.text.strip()
+    ]
     first = result.content[0] if result.content else None
     # A tool that wrote no text first gets ours in front of its own.
     leads = isinstance(first, TextContent) and bool(first.text.strip())
-    fault = guard.read_prose(texts[0] if leads else "", call, more="\n".join(texts[1:] if leads else texts))
+    fault = guard.read_prose(
+        texts[0] if leads else "", call, more="\n".join(texts[1:] if leads else texts)
+    )
     # What the tool has in the place of an envelope stays; the envelope goes into `_meta` then.
     structured = structured and getattr(result, STRUCTURED) is None
     made = to_call_tool_result(guard.to_result(fault, structured=structured))
     mirror = TextContent(type="text", text=fault.envelope.message)
     content = [mirror, *(_shown(block, guard) for block in result.content[leads:])]
-    update: dict[str, Any] = {"content": content, "meta": {**(made.meta or {}), **(result.meta or {})} or None}
+    update: dict[str, Any] = {
+        "content": content,
+        "meta": {**(made.meta or {}), **(result.meta or {})} or None,
+    }
     if structured:
         update[STRUCTURED] = getattr(made, STRUCTURED)
     return result.model_copy(update=update)
 
 
 def _shown(block: Any, guard: Guard) -> Any:
-    return block.model_copy(update={"text": guard.safe_text(block.text)}) if isinstance(block, TextContent) else block
+    return (
+        block.model_copy(update={"text": guard.safe_text(block.text)})
+        if isinstance(block, TextContent)
+        else block
+    )
 
 
 def _noted(result: CallToolResult, failure_id: str) -> CallToolResult:
@@ -63,7 +78,10 @@ def _noted(result: CallToolResult, failure_id: str) -> CallToolResult:
 
 def _envelope_of(result: CallToolResult) -> McpExecuteError | None:
     facts: Any = (result.meta or {}).get(META_KEY)
-    places: list[Any] = [getattr(result, STRUCTURED), facts.get("error") if isinstance(facts, dict) else None]  # pyright: ignore[reportUnknownMemberType] -- a peer's
+    places: list[Any] = [
+        getattr(result, STRUCTURED),
+        cast("dict[str, Any]", facts).get("error") if isinstance(facts, dict) else None,
+    ]
     for place in places:
         try:
             return McpExecuteError.from_wire(place)
@@ -110,7 +128,8 @@ _SCALARS: Final = frozenset({bool, int, float, type(None)})
 
 def serializable(result: CallToolResult) -> CallToolResult:
     """
-    Return a result that serializes, with lone surrogates replaced wherever they were; the same one if it has none.
+    Return a result that serializes, with lone surrogates replaced wherever they were; the same one
+    if it has none.
 
     Raises:
         TypeError: It holds what is no JSON.

@@ -1,8 +1,8 @@
 """
 A whole `MCPServer` behind a guard.
 
-The public ``call_tool`` is the one place where the SDK still has the exception; ``list_tools`` is where schemas leave.
-Both are replaced on the instance.
+The public ``call_tool`` is the one place where the SDK still has the exception; ``list_tools`` is
+where schemas leave. Both are replaced on the instance.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mcp.types import CallToolResult, InputRequiredResult, Tool
 
 from toolfault.hosting import Call, Guard, Phase
 from toolfault.integrations.mcp._declared import declared_by, declared_in
-from toolfault.integrations.mcp._function import answering, is_async
+from toolfault.integrations.mcp._guarded import answering, is_async
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._negotiation import announce
@@ -99,8 +99,8 @@ class _Installed:
         Call a tool by name; every failure is answered. See ``MCPServer.call_tool``.
         """
         answers: Any = answering.get()
-        # A tool that is being answered for calls another, with its own context or none: it gets the exception. Each
-        # request brings a context of its own.
+        # A tool that is being answered for calls another, with its own context or none: it gets the
+        # exception. Each request brings a context of its own.
         if answers is not None and (context is None or answers is context):
             return await self._call_tool(name, arguments, context)
         token = answering.set(_OUTSIDE if context is None else context)
@@ -109,12 +109,17 @@ class _Installed:
             if guard.timeout is None:
                 result = await self._call_tool(name, arguments, context)
             else:
-                result = await guard.within_timeout(lambda: self._call_tool(name, arguments, context))
-            # By its exact type first: pydantic's isinstance is slow, and this is the path of calls that succeed.
+                result = await guard.within_timeout(
+                    lambda: self._call_tool(name, arguments, context)
+                )
+            # By its exact type first: pydantic's isinstance is slow, and this is the path of calls
+            # that succeed.
             if type(result) is CallToolResult or isinstance(result, CallToolResult):
                 if result.is_error:
                     tool = self._tool(name)
-                    return self._host.adopt(result, guard, _call(tool, name, arguments), self._placed(tool, name))
+                    return self._host.adopt(
+                        result, guard, _call(tool, name, arguments), self._placed(tool, name)
+                    )
                 return made_safe(result)
         except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
             return await self._answer(exc, name, arguments)
@@ -123,7 +128,9 @@ class _Installed:
         finally:
             answering.reset(token)
 
-    async def _answer(self, exc: BaseException, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def _answer(
+        self, exc: BaseException, name: str, arguments: dict[str, Any]
+    ) -> CallToolResult:
         guard = self._guards.get(name) or self._guard_for(name)
         raised, phase = _original(exc, name)
         raise_if_it_must_pass(raised, guard)
@@ -145,9 +152,13 @@ class _Installed:
 
     async def list_tools(self) -> list[Tool]:
         """
-        List the tools, with room for the envelope in their output schemas, and with what they declare to fail with.
+        List the tools, with room for the envelope in their output schemas, and with what they
+        declare to fail with.
         """
-        return [self._host.listed(tool, declared_by(self._function(tool.name))) for tool in await self._list_tools()]
+        return [
+            self._host.listed(tool, declared_by(self._function(tool.name)))
+            for tool in await self._list_tools()
+        ]
 
     def _placed(self, tool: Any, name: str) -> Placed:
         meta: Any = getattr(tool, "meta", None)
@@ -210,7 +221,12 @@ class _Installed:
 
 
 def _call(
-    tool: Any, name: str, arguments: dict[str, Any], *, phase: Phase = "body", available: tuple[str, ...] = ()
+    tool: Any,
+    name: str,
+    arguments: dict[str, Any],
+    *,
+    phase: Phase = "body",
+    available: tuple[str, ...] = (),
 ) -> Call:
     function: object = getattr(tool, "fn", None)
     return Call(tool=name, arguments=arguments, phase=phase, function=function, available=available)

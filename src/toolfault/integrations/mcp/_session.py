@@ -2,7 +2,8 @@
 Client sessions that try again.
 
 Rule 1: only ``call_tool`` differs; everything else is the session's own.
-Rule 2: wrapping a session says that its server's hints are trusted. ``Retry(trust_hints=False)`` takes it back.
+Rule 2: wrapping a session says that its server's hints are trusted. ``Retry(trust_hints=False)``
+takes it back.
 Rule 3: what waits for a person is no failure, and its continuation is never sent twice.
 Rule 4: each attempt is a request of its own, and from the second on says which it is.
 """
@@ -37,8 +38,8 @@ S = TypeVar("S")
 _LISTING_SECONDS: Final = 10.0
 _MAX_PAGES: Final = 100
 
-#: How long a listing holds, in seconds, and how long after one that failed none is asked for: a server in trouble would
-#: be asked behind each failure, and each call wait for the answer.
+#: How long a listing holds, in seconds, and how long after one that failed none is asked for: a
+#: server in trouble would be asked behind each failure, and each call wait for the answer.
 _LISTING_HOLDS: Final = 300.0
 _NO_LISTING_HOLDS: Final = 30.0
 
@@ -80,11 +81,15 @@ if TYPE_CHECKING:
 
 
 @overload
-def retrying(session: Client, retry: Retry | None = None, *, rewrite: bool = False) -> RetryingClient: ...
+def retrying(
+    session: Client, retry: Retry | None = None, *, rewrite: bool = False
+) -> RetryingClient: ...
 
 
 @overload
-def retrying(session: ClientSession, retry: Retry | None = None, *, rewrite: bool = False) -> RetryingClientSession: ...
+def retrying(
+    session: ClientSession, retry: Retry | None = None, *, rewrite: bool = False
+) -> RetryingClientSession: ...
 
 
 @overload
@@ -93,21 +98,25 @@ def retrying(session: S, retry: Retry | None = None, *, rewrite: bool = False) -
 
 def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False) -> Any:
     """
-    Return a session whose ``call_tool`` tries again where that is safe; everything else passes through.
+    Return a session whose ``call_tool`` tries again where that is safe; everything else passes
+    through.
 
-    Repeated is what the server says did not happen, and what it says is read-only or idempotent. ``call_tool`` takes
-    two keywords more: ``idempotent=True`` allows repeating this call, ``idempotent=False`` forbids it; ``on_attempt``,
-    a function such as a list's ``append``, is called with an `hooks.Attempt` after each attempt. The tools are listed
-    when a failure makes it matter, and the listing holds for five minutes. Each server gets a budget of its own, unless
+    Repeated is what the server says did not happen, and what it says is read-only or idempotent.
+    ``call_tool`` takes two keywords more: ``idempotent=True`` allows repeating this call,
+    ``idempotent=False`` forbids it; ``on_attempt``, a function such as a list's ``append``, is
+    called with an `hooks.Attempt` after each attempt. The tools are listed when a failure makes it
+    matter, and the listing holds for five minutes. Each server gets a budget of its own, unless
     *retry* has one. A session that is wrapped already gets the new rules in place of those it had.
 
     ``read_timeout_seconds`` bounds one attempt, `Retry.timeout` all of them.
 
     Args:
-        session: An ``mcp.Client``, an ``mcp.ClientSession``, a ``ClientSessionGroup``, a client of FastMCP, or what
+        session: An ``mcp.Client``, an ``mcp.ClientSession``, a ``ClientSessionGroup``, a client of
+            FastMCP, or what
             has their ``call_tool`` and ``list_tools``.
         retry: The rules. None: those of ``Retry()``.
-        rewrite: Whether the text of a last failure becomes `hosting.model_text`, which also tells its code, whether
+        rewrite: Whether the text of a last failure becomes `hosting.model_text`, which also tells
+            its code, whether
             to retry and the hint; for frameworks that hand a model nothing but the text.
 
     Raises:
@@ -120,9 +129,13 @@ def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False)
         raise TypeError(f"retrying takes a client session, which has call_tool, not {session!r}")
     retry = Retry() if retry is None else retry
     if not isinstance(retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
-        raise TypeError(f"retrying takes the rules as a Retry, such as Retry(attempts=5), not {retry!r}")
+        raise TypeError(
+            f"retrying takes the rules as a Retry, such as Retry(attempts=5), not {retry!r}"
+        )
     retry = retry if isinstance(session, ClientSessionGroup) else retry.for_server()
-    if hasattr(session, "call_tool_mcp") and isinstance(getattr(cast("Any", type(session)), "session", None), property):
+    if hasattr(session, "call_tool_mcp") and isinstance(
+        getattr(cast("Any", type(session)), "session", None), property
+    ):
         return _by_session(session, retry, rewrite=rewrite)
     return _RetryingSession(session, retry, rewrite=rewrite)
 
@@ -137,7 +150,8 @@ class _Said:
     on_attempt: AttemptHook | None = None
 
 
-#: What the caller of FastMCP's client said; its session, which makes the attempts, is asked deep inside.
+#: What the caller of FastMCP's client said; its session, which makes the attempts, is asked deep
+#: inside.
 _said: Final[ContextVar[_Said | None]] = ContextVar("toolfault_said", default=None)
 
 
@@ -199,7 +213,11 @@ class _RetryingSession:
             # A group of sessions: each server pays for its own failures.
             owner = getattr(self._session, "_tool_to_session", {}).get(name, self._session)
             retry = self._servers.rules(owner)
-        return retry if on_attempt is None else replace(retry, on_attempt=(*retry.on_attempt, on_attempt))
+        return (
+            retry
+            if on_attempt is None
+            else replace(retry, on_attempt=(*retry.on_attempt, on_attempt))
+        )
 
     async def _tool(self, name: str) -> Any:
         """
@@ -219,23 +237,36 @@ class _RetryingSession:
         cursor: str | None = None
         longest = self._retry.timeout
         try:
-            with anyio.fail_after(_LISTING_SECONDS if longest is None else min(longest, _LISTING_SECONDS)):
+            with anyio.fail_after(
+                _LISTING_SECONDS if longest is None else min(longest, _LISTING_SECONDS)
+            ):
                 for _ in range(_MAX_PAGES):
                     page = await self._page(cursor)
                     tools |= {tool.name: tool for tool in page.tools}
                     # An empty cursor would begin again.
-                    cursor = page.next_cursor if hasattr(page, "next_cursor") else getattr(page, "nextCursor", None)
+                    cursor = (
+                        page.next_cursor
+                        if hasattr(page, "next_cursor")
+                        else getattr(page, "nextCursor", None)
+                    )
                     if not cursor:
                         break
         except Exception as exc:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
-            _log.warning("the tools could not be listed (%s); nothing is retried by their hints", type(exc).__name__)
+            _log.warning(
+                "the tools could not be listed (%s); nothing is retried by their hints",
+                type(exc).__name__,
+            )
             return None
         return tools
 
     async def _page(self, cursor: str | None) -> Any:
         if isinstance(self._session, ClientSession):
-            return await self._session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
-        return await (self._session.list_tools(cursor=cursor) if cursor else self._session.list_tools())
+            return await self._session.list_tools(
+                params=PaginatedRequestParams(cursor=cursor) if cursor else None
+            )
+        return await (
+            self._session.list_tools(cursor=cursor) if cursor else self._session.list_tools()
+        )
 
     async def __aenter__(self) -> Any:
         """
@@ -270,7 +301,11 @@ def _sdk_sessions() -> tuple[type, ...]:
     import mcp  # noqa: PLC0415 -- `Client` is asked for by name: mcp 1.x has none
 
     client: type | None = getattr(mcp, "Client", None)
-    return (ClientSession, ClientSessionGroup) if client is None else (ClientSession, ClientSessionGroup, client)
+    return (
+        (ClientSession, ClientSessionGroup)
+        if client is None
+        else (ClientSession, ClientSessionGroup, client)
+    )
 
 
 _TAKES_META: Final = _sdk_sessions()
@@ -278,11 +313,14 @@ _TAKES_META: Final = _sdk_sessions()
 
 def _rewritten(result: Any, fault: ToolFault, attempts: Sequence[Attempt]) -> Any:
     """
-    Return a failed result whose first text tells a model everything; what says more stays behind it.
+    Return a failed result whose first text tells a model everything; what says more stays behind
+    it.
     """
     told = model_text(fault, attempts)
     rest = [
-        block for block in result.content if not isinstance(block, TextContent) or says_more(block.text, fault, told)
+        block
+        for block in result.content
+        if not isinstance(block, TextContent) or says_more(block.text, fault, told)
     ]
     return result.model_copy(update={"content": [TextContent(type="text", text=told), *rest]})
 
@@ -315,7 +353,11 @@ def _over_session(base: Any) -> type:
         return known
 
     async def call_tool(
-        self: Any, *args: Any, idempotent: bool | None = None, on_attempt: AttemptHook | None = None, **options: Any
+        self: Any,
+        *args: Any,
+        idempotent: bool | None = None,
+        on_attempt: AttemptHook | None = None,
+        **options: Any,
     ) -> Any:
         with _saying(_Said(idempotent, on_attempt)):
             return await base.call_tool(self, *args, **options)

@@ -1,8 +1,8 @@
 """
 A whole `FastMCP` of mcp 1.x behind a guard.
 
-It stands on a low-level server, and that is where it is guarded; here is what a FastMCP knows of each tool. The public
-``call_tool`` stays as it is: inside a tool it raises, as ever.
+It stands on a low-level server, and that is where it is guarded; here is what a FastMCP knows of
+each tool. The public ``call_tool`` stays as it is: inside a tool it raises, as ever.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from toolfault.hosting import Call, Guard, Phase
 from toolfault.integrations.mcp._declared import declared_by, declared_in
-from toolfault.integrations.mcp._function import is_async
+from toolfault.integrations.mcp._guarded import is_async
 from toolfault.integrations.mcp._host import Placed
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._results import raised_in
@@ -27,7 +27,8 @@ _SDK: Final = "mcp.server.fastmcp"
 # Type checkers see the other major.
 _errors: Final[Any] = import_module(f"{_SDK}.exceptions")
 
-#: The SDK's steps of a call, each a function in a module: all of it, the body with its arguments, and its result.
+#: The SDK's steps of a call, each a function in a module: all of it, the body with its arguments,
+#: and its result.
 _RUN: Final = (f"{_SDK}.tools.base", "run")
 _CALL: Final = (f"{_SDK}.utilities.func_metadata", "call_fn_with_arg_validation")
 _CONVERT: Final = (f"{_SDK}.utilities.func_metadata", "convert_result")
@@ -58,13 +59,19 @@ class _InstalledFastMCP(Installed):
         super().__init__(server._mcp_server, guard)  # noqa: SLF001 -- as above
         self._list_tools = server.list_tools
         self._add_tool = server.add_tool
-        replaced: dict[str, Any] = {"list_tools": self.list_tools, "add_tool": self.add_tool, MARK: self}
+        replaced: dict[str, Any] = {
+            "list_tools": self.list_tools,
+            "add_tool": self.add_tool,
+            MARK: self,
+        }
         for name, value in replaced.items():
             setattr(server, name, value)
         for tool in self._manager.list_tools():
             self._check(tool.name)
 
-    def add_tool(self, fn: Callable[..., Any], name: str | None = None, *args: Any, **kwargs: Any) -> None:
+    def add_tool(
+        self, fn: Callable[..., Any], name: str | None = None, *args: Any, **kwargs: Any
+    ) -> None:
         """
         Register a tool. See ``FastMCP.add_tool``.
         """
@@ -86,7 +93,9 @@ class _InstalledFastMCP(Installed):
         """
         List the tools as clients see them. See ``FastMCP.list_tools``.
         """
-        return [self._host.listed(tool, self._codes_of(tool.name)) for tool in await self._list_tools()]
+        return [
+            self._host.listed(tool, self._codes_of(tool.name)) for tool in await self._list_tools()
+        ]
 
     # What is known of a tool
 
@@ -95,7 +104,9 @@ class _InstalledFastMCP(Installed):
 
     def _call(self, running: Any, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
         # A guarded function that the tool calls is not the tool.
-        return replace(super()._call(running, phase, available), function=self._function_of(running.name))
+        return replace(
+            super()._call(running, phase, available), function=self._function_of(running.name)
+        )
 
     def _guard_at(self, name: str) -> Guard:
         return self._host.guard_for(self._function_of(name))
@@ -106,7 +117,9 @@ class _InstalledFastMCP(Installed):
     def _placed(self, call: Call) -> Placed:
         tool = self._manager.get_tool(call.tool)
         codes = declared_in(getattr(tool, "meta", None)) or declared_by(call.function)
-        return Placed(self._host.is_structured(call.tool, getattr(tool, "output_schema", None)), codes)
+        return Placed(
+            self._host.is_structured(call.tool, getattr(tool, "output_schema", None)), codes
+        )
 
     async def _available(self) -> tuple[str, ...]:
         try:
@@ -136,7 +149,8 @@ def _is_wrapper(exc: BaseException) -> bool:
 
 def _could_not_be_wrapped(exc: BaseException) -> bool:
     """
-    Tell whether this is what the text of another exception raised, when the SDK wanted to wrap that one.
+    Tell whether this is what the text of another exception raised, when the SDK wanted to wrap that
+    one.
     """
     steps = set(_frames(exc))
     return isinstance(exc, Exception) and _RUN in steps and steps.isdisjoint({_CALL, _CONVERT})

@@ -1,12 +1,14 @@
 """
 A whole low-level `Server` of mcp 1.x behind a guard.
 
-What ``@server.call_tool()`` registers swallows exceptions, so a registered handler only shows results. Each is built
-anew, with the SDK's own decorator, around the function that it was made of. Handlers come by ``request_handlers``,
-whoever registers them and when; it is replaced by a mapping that guards what is put into it.
+What ``@server.call_tool()`` registers swallows exceptions, so a registered handler only shows
+results. Each is built anew, with the SDK's own decorator, around the function that it was made of.
+Handlers come by ``request_handlers``, whoever registers them and when; it is replaced by a mapping
+that guards what is put into it.
 
-Names are held against what the server lists, and so are arguments where the SDK would. A handler that was put there
-without the decorator is called with any arguments, as ever; what it swallows by itself is gone.
+Names are held against what the server lists, and so are arguments where the SDK would. A handler
+that was put there without the decorator is called with any arguments, as ever; what it swallows by
+itself is gone.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ from jsonschema.validators import validator_for
 
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import Call, Guard, Phase
+from toolfault.integrations.mcp._compat import OUTPUT_SCHEMA
 from toolfault.integrations.mcp._declared import declared_by
-from toolfault.integrations.mcp._function import Dispatch, answering
+from toolfault.integrations.mcp._guarded import Dispatch, answering
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listing
-from toolfault.integrations.mcp._majors import OUTPUT_SCHEMA
 from toolfault.integrations.mcp._returned import made_safe
 
 
@@ -110,7 +112,8 @@ class Installed:
 
         async def handle(request: Any) -> Any:
             answers = answering.get()
-            # Somebody took the guarded handler, wrapped it and registered it again: the outer one answers.
+            # Somebody took the guarded handler, wrapped it and registered it again: the outer one
+            # answers.
             if isinstance(answers, _Running) and answers.context is request:
                 return await inner(request)
             running = _Running(request)
@@ -132,7 +135,9 @@ class Installed:
 
     def _in_time(self, handler: Handler) -> Handler:
         async def handle(request: Any) -> Any:
-            return await self._guard_at(request.params.name).within_timeout(lambda: handler(request))
+            return await self._guard_at(request.params.name).within_timeout(
+                lambda: handler(request)
+            )
 
         return handle
 
@@ -163,7 +168,8 @@ class Installed:
 
     async def _looked_over(self, served: Any, running: _Running) -> Any:
         """
-        Return what a handler came to, with an envelope if it is a failure, and fit for a serializer.
+        Return what a handler came to, with an envelope if it is a failure, and fit for a
+        serializer.
         """
         result = getattr(served, "root", served)
         if not isinstance(result, _types.CallToolResult):
@@ -177,7 +183,9 @@ class Installed:
             return served if safe is result else _types.ServerResult(safe)
         if running.returned is _NOT_YET or isinstance(running.returned, _types.CallToolResult):
             call = self._call(running)
-            return _types.ServerResult(self._host.adopt(safe, self._guard_of(call), call, self._placed(call)))
+            return _types.ServerResult(
+                self._host.adopt(safe, self._guard_of(call), call, self._placed(call))
+            )
         return await self._answer(self._refused_output(running), "output", running)
 
     def _refused_output(self, running: _Running) -> Exception:
@@ -190,8 +198,12 @@ class Installed:
             validator: Any = validator_for(schema)(schema)
             errors: list[Any] = list(islice(validator.iter_errors(structured), _MAX_ERRORS))
             if errors:
-                return ValidationError("the value does not fit the tool's outputSchema", context=errors)
-        return _NoResult(f"a value of type {type(running.returned).__name__[:64]} that is no result of this tool")
+                return ValidationError(
+                    "the value does not fit the tool's outputSchema", context=errors
+                )
+        return _NoResult(
+            f"a value of type {type(running.returned).__name__[:64]} that is no result of this tool"
+        )
 
     async def _answer(self, exc: BaseException, phase: Phase, running: _Running) -> Any:
         available = await self._available() if phase == "lookup" else ()
@@ -200,9 +212,17 @@ class Installed:
         raise_if_it_must_pass(exc, guard)
         return _types.ServerResult(self._host.answer(exc, guard, call, self._placed(call)))
 
-    def _call(self, running: _Running, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
+    def _call(
+        self, running: _Running, phase: Phase = "body", available: tuple[str, ...] = ()
+    ) -> Call:
         function = running.function or self._function
-        return Call(tool=running.name, arguments=running.arguments, phase=phase, function=function, available=available)
+        return Call(
+            tool=running.name,
+            arguments=running.arguments,
+            phase=phase,
+            function=function,
+            available=available,
+        )
 
     # What is known of a tool
 
@@ -263,7 +283,9 @@ class Installed:
         async def handle(request: Any) -> Any:
             served = await handler(request)
             listed = served.root
-            page = bool(listed.nextCursor or getattr(getattr(request, "params", None), "cursor", None))
+            page = bool(
+                listed.nextCursor or getattr(getattr(request, "params", None), "cursor", None)
+            )
             self._listing = Listing(listed.tools, self._listing, page=page)
             tools = [self._host.listed(tool, self._codes_of(tool.name)) for tool in listed.tools]
             return _types.ServerResult(listed.model_copy(update={"tools": tools}))
@@ -284,7 +306,10 @@ class Installed:
         except Exception:  # noqa: BLE001 -- whatever stands in the way: then nothing is checked
             if not self._complained:
                 self._complained = True
-                _log.warning("the tools can't be listed, so names and arguments are not checked", exc_info=True)
+                _log.warning(
+                    "the tools can't be listed, so names and arguments are not checked",
+                    exc_info=True,
+                )
             return None
         self._complained = False
         self._listing = Listing(tools, self._listing)
@@ -293,7 +318,8 @@ class Installed:
 
 class _NoResult(ToolFault):
     """
-    What a function returned is no result that the protocol can carry; the tool may have done its work.
+    What a function returned is no result that the protocol can carry; the tool may have done its
+    work.
     """
 
     def __init__(self, what: str) -> None:
@@ -309,7 +335,9 @@ class _Handlers(UserDict[Any, Handler]):
     The request handlers of a server; some are made into something else as they are put in.
     """
 
-    def __init__(self, handlers: dict[Any, Handler], doors: Mapping[Any, Callable[[Handler], Handler]]) -> None:
+    def __init__(
+        self, handlers: dict[Any, Handler], doors: Mapping[Any, Callable[[Handler], Handler]]
+    ) -> None:
         super().__init__()
         self._doors = doors
         # Not a copy: parts of the SDK may hold the mapping of before.
@@ -328,7 +356,8 @@ class _Handlers(UserDict[Any, Handler]):
 
 def _made_of(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
     """
-    Return the function that ``@server.call_tool()`` made a handler of, and whether arguments were to be checked.
+    Return the function that ``@server.call_tool()`` made a handler of, and whether arguments were
+    to be checked.
 
     The function is None for a handler of any other make.
     """

@@ -2,8 +2,9 @@
 The author's part of a namespace package: there is no __init__ above it.
 """
 
-from purpose_ns.one import helper
 from purpose_ns.two import strangers
+
+from purpose_ns.one import helper
 
 
 def helped():

@@ -1,0 +1,292 @@
+"""
+One call that failed: what is known of it, what the guard's owner decided, and what was found out.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeAlias
+
+from toolfault._causes import handled_by
+from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._judge.caller_values import Hosts
+from toolfault._judge.deliberate import Home
+from toolfault._names import class_name, qualified_name
+from toolfault._redact import Redactor
+from toolfault._registry import Registry
+from toolfault._text import safe_repr, text_of
+from toolfault._tracebacks import shown_traceback
+from toolfault._verdict import Family, Verdict
+from toolfault.errors import ToolFault
+
+
+_log = logging.getLogger("toolfault")
+
+Phase: TypeAlias = Literal["lookup", "arguments", "resolver", "body", "output"]
+"""
+How far a call had come: finding the tool, checking its arguments, filling resolved parameters,
+running its body, converting what it returned.
+"""
+
+
+class Disclosure(StrEnum):
+    """
+    How much of what failed a caller may read.
+    """
+
+    REDACTED = "redacted"
+    """Texts survive without secrets, and with paths of the server cut to what the caller knows."""
+
+    WITHHELD = "withheld"
+    """What was written for callers survives, redacted; a crash shows its class and the id that the log repeats."""
+
+    FULL = "full"
+    """Everything but registered secrets, for development."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """
+    What is known of one call.
+
+    Attributes:
+        tool:
+            The name that the caller used.
+
+        arguments:
+            The arguments as the caller sent them.
+
+        phase:
+            How far the call had come.
+
+        function:
+            The tool's function; tells which modules are its author's. None: not known.
+
+        available:
+            The names that ``tools/list`` shows, for an unknown name.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    phase: Phase = "body"
+    function: object | None = None
+    available: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """
+    What a guard's owner decided, as far as judging needs it.
+    """
+
+    declared: tuple[Registry, ...]
+    registry: Registry
+    redactor: Redactor
+    disclosure: Disclosure
+    own_credentials: bool
+    arguments_forwarded: bool
+    egress_allow: Hosts | None
+    upstream_text: bool
+
+
+# Not frozen, as they should be: that would treble what making one costs, and each failure makes
+# several.
+@dataclass(slots=True, kw_only=True)
+class Judgement:
+    """
+    A fault, and what the log says of it.
+    """
+
+    fault: ToolFault
+    leaf: BaseException
+    crash: bool
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Finding:
+    """
+    What was found out about one exception.
+    """
+
+    verdict: Verdict
+    leaf: BaseException
+    reason: str
+    deliberate: bool = False
+    crash: bool = False
+    text: str | None = None
+    author: ToolFault | None = None
+    violations: tuple[dict[str, Any], ...] = ()
+
+
+INTERNAL: Final = Verdict(code=McpErrorCode.INTERNAL)
+"""
+What nothing explains.
+"""
+
+#: Families whose exceptions say nothing about what was raised while they were handled.
+SILENT: Final[frozenset[Family]] = frozenset({"bug", "data", "general"})
+
+
+class Case:
+    """
+    One call and what to judge it by.
+    """
+
+    __slots__ = ("_authored", "_quotes", "call", "home", "policy", "said")
+
+    def __init__(self, call: Call, policy: Policy, home: Home) -> None:
+        self.call = call
+        self.policy = policy
+        self.home = home
+        # What the tables said of each exception: a cause is judged, and shown in the chain.
+        self.said: dict[int, tuple[str, Verdict]] = {}
+        self._authored: dict[int, str] = {}
+        self._quotes: dict[int, tuple[str, str]] = {}
+
+    def rule(self, exc: BaseException) -> Verdict:
+        return self.named_rule(exc)[1]
+
+    def named_rule(self, exc: BaseException) -> tuple[str, Verdict]:
+        said = self.said.get(id(exc))
+        if said is None:
+            said = self.said[id(exc)] = asked(self.policy.registry, exc, self.policy.redactor) or (
+                "",
+                INTERNAL,
+            )
+        return said
+
+    def authored(self, exc: BaseException) -> str:
+        """
+        Return what an author wrote, with quotations of exceptions whose texts leak replaced by what
+        the tables say.
+        """
+        text = self._authored.get(id(exc))
+        if text is None:
+            text = self._authored[id(exc)] = self._less_quotations(exc)
+        return text
+
+    def _less_quotations(self, exc: BaseException) -> str:
+        text, link = text_of(exc), handled_by(exc)
+        for _ in range(_MAX_QUOTED):
+            if link is None or not text:
+                break
+            said = None if isinstance(link, ToolFault) else self.rule(link).message
+            for quoted in () if said is None else self._quotes_of(link):
+                if (
+                    len(quoted) >= _SHORTEST_QUOTE
+                    and (at := text.find(quoted[:_LONGEST_QUOTE])) >= 0
+                ):
+                    # What is too long to be compared whole is quoted to the end.
+                    after = text[at + len(quoted) :] if len(quoted) <= _LONGEST_QUOTE else ""
+                    text = f"{text[:at]}{said}{after}"
+            link = handled_by(link)
+        return text
+
+    def _quotes_of(self, exc: BaseException) -> tuple[str, str]:
+        quotes = self._quotes.get(id(exc))
+        if quotes is None:
+            quotes = self._quotes[id(exc)] = text_of(exc), safe_repr(exc)
+        return quotes
+
+
+def as_sentence(exc: BaseException) -> str:
+    """
+    Return an exception's own text as something that stands alone: a KeyError's is a key.
+    """
+    text = text_of(exc)
+    if not is_bare_key(exc, text):
+        return text
+    return (
+        f"The key {text!r} is missing ({class_name(exc)})."
+        if isinstance(exc, KeyError) and text
+        else text
+    )
+
+
+def adds_nothing(text: str, inner: str, tool: str) -> bool:
+    """
+    Tell whether a text only repeats another, with words around it that every catch-all has.
+    """
+    if not inner or inner not in text:
+        return False
+    rest = {word for word in _words(text.replace(inner, " ").lower()) if word not in _EMPTY_WORDS}
+    return not rest - set(_words(tool.lower().replace("_", " ")))
+
+
+_words = re.compile(r"[a-z]+").findall
+
+#: What a catch-all says about any failure at all.
+_EMPTY_WORDS: Final = frozenset(
+    """
+    a an the error errors exception failed failure fail failing fault unexpected unhandled internal occurred happened
+    something went wrong could not cannot can unable to in on at by of for from with while during due because reason
+    execute executing execution run running call calling process processing complete completing handle handling
+    tool function operation request action task message details got caught raised was is it sorry
+    """.split()
+)
+
+#: How many exceptions below one are looked for as quotations in its text, and how long these are.
+_MAX_QUOTED: Final = 8
+_SHORTEST_QUOTE: Final = 4
+_LONGEST_QUOTE: Final = 400
+
+
+def asked(registry: Registry, exc: BaseException, redactor: Redactor) -> tuple[str, Verdict] | None:
+    """
+    Ask the rules one by one, so that one that raises only loses its own voice.
+    """
+    for name, rule in registry.rules_for(type(exc)):
+        verdict = rule if isinstance(rule, Verdict) else safely(name, rule, exc, redactor)
+        if verdict is not None:
+            return name, verdict
+    return None
+
+
+def safely(
+    name: str, rule: Callable[[Any], Verdict | None], exc: BaseException, redactor: Redactor
+) -> Verdict | None:
+    """
+    Ask one rule; one that raises is logged, and has no opinion.
+    """
+    try:
+        return rule(exc)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as trouble:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
+        _log.error(
+            "the rule for %s raised and is passed over\n%s",
+            name,
+            shown_traceback(trouble, redactor),
+        )
+        return None
+
+
+def resolved(verdict: Verdict) -> tuple[McpErrorCode, McpErrorCategory, bool]:
+    code = McpErrorCode.INTERNAL if verdict.code is McpErrorCode.UNKNOWN else verdict.code
+    category, retryable = DEFAULTS[code]
+    if verdict.category not in {None, McpErrorCategory.UNKNOWN}:
+        category = verdict.category or category
+    return code, category, retryable if verdict.retryable is None else verdict.retryable
+
+
+def is_cancelled(exc: BaseException) -> bool:
+    return qualified_name(type(exc)) in {"asyncio.exceptions.CancelledError", "trio.Cancelled"}
+
+
+def is_bare_key(exc: BaseException, text: str) -> bool:
+    """
+    Tell whether a KeyError or IndexError says no more than the key: the protocol demands that
+    raise.
+    """
+    if not isinstance(exc, KeyError | IndexError):
+        return False
+    return (
+        not text
+        or not isinstance(exc.args[0] if exc.args else "", str)
+        or not any(map(str.isspace, text))
+    )

@@ -1,0 +1,512 @@
+"""
+On purpose or by accident: whether the author of a tool raised an exception, or it happened to them.
+
+Rule 1: the author's exception stands, at the innermost entry of its traceback, at a raise
+instruction in the author's own modules; or its class is the author's. Everything else is an
+accident.
+Rule 2: whatever goes wrong while judging is an accident, since a wrong "on purpose" blames the
+caller for a crash.
+Rule 3: an interpreter whose bytecode isn't as expected switches the look at instructions off, never
+the verdict wrong.
+"""
+
+# ruff: noqa: PTH118, PTH119, PTH120, PTH206, PTH208 -- pathlib would double the time that a home
+# takes
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
+from opcode import opmap, opname
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from toolfault._names import class_name
+from toolfault._text import safe_str
+
+
+#: Classes that nobody uses to speak to a caller: protocols of the language, and bugs.
+BUGS: Final = (
+    AssertionError,
+    AttributeError,
+    MemoryError,
+    NameError,
+    RecursionError,
+    StopAsyncIteration,
+    StopIteration,
+    SystemError,
+)
+
+#: How many entries of a traceback are walked. One object raised again and again grows two entries a
+#: time.
+MAX_ENTRIES: Final = 100_000
+
+#: How many entries, counted from the innermost, tell what an exception ran through.
+MAX_THROUGH: Final = 200
+
+#: How many wrappers a tool may have around its function.
+MAX_WRAPPERS: Final = 64
+
+#: How many modules a home remembers its answer for; then it forgets them all, since names can be
+#: made at run time.
+MAX_KNOWN: Final = 1024
+
+#: Characters of an exception's text that are searched for the name of an environment variable.
+MAX_TEXT: Final = 10_000
+
+#: Folders that pip and distributions install into.
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+
+#: From 3.14 on a flag of the code says whether its first constant is a docstring
+#: (Include/cpython/code.h).
+_HAS_DOCSTRING: Final = 0x4000000 if sys.version_info >= (3, 14) else 0
+_OPTIMIZED: Final = 0x1  # the code of a function, not of a module or class
+_VARIABLE: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
+_WORDS: Final = "environment variable"
+
+# The slots themselves, since a class may hide them behind properties that raise.
+_traceback = BaseException.__dict__["__traceback__"].__get__
+_module_of = type.__dict__["__module__"].__get__
+
+
+class Purpose(NamedTuple):
+    """
+    Whether an exception was raised on purpose.
+
+    Attributes:
+        deliberate:
+            The author of the tool raised it.
+
+        reason:
+            What the verdict rests on. For the log, never for the wire.
+
+        traceback:
+            Whether there was a traceback to judge. Without one only the author's own classes can be
+            told.
+    """
+
+    deliberate: bool
+    reason: str
+    traceback: bool
+
+
+class Home:
+    """
+    The modules of a tool's author; made once per tool.
+
+    A module is the author's if it is the very namespace of the tool's function, lies in the same
+    regular package or one that the author named, or in the folder that holds that package, unless
+    things get installed there.
+
+    Args:
+        tool: What was registered, wrapped as often as you like. None: an unknown tool, whose author
+            owns nothing
+            but what is named.
+        also: Further packages of the author.
+    """
+
+    __slots__ = ("_folder", "_known", "_name", "_packages", "_space", "typed_in")
+
+    def __init__(self, tool: object | None, also: Iterable[str] = ()) -> None:
+        """
+        Find the author's modules; never fails on account of the tool.
+        """
+        self._known: dict[tuple[str, object], bool] = {}
+        self._packages = frozenset((also,) if isinstance(also, str) else also)
+        self._space: Mapping[str, Any] | None = None
+        self._name = ""
+        self._folder: str | None = None
+        #: The tool's own code came from no file (a notebook, ``python -c``).
+        self.typed_in = False
+        try:
+            self._settle(tool)
+        except Exception:  # noqa: BLE001 -- a tool is any object, and may answer anything: then its author is unknown
+            self._space, self._folder = None, None
+
+    def _settle(self, tool: object | None) -> None:
+        body = _plain_function(tool)
+        space = _namespace_of(body)
+        if tool is None or space is None:
+            return
+        name = _module_name(space)
+        file = space.get("__file__")
+        file = _real(file) if isinstance(file, str) else None
+        if name in sys.builtin_module_names or _is_standard_library(file):
+            return  # nobody's tool was written there: json.loads, a mock
+        self._space = space
+        self._name = name
+        if name not in ("", "__main__"):
+            self._packages |= {_regular_package(name)}
+        self._folder = _project_folder(name, file, is_package="__path__" in space)
+        source = getattr(getattr(body, "__code__", None), "co_filename", "")
+        self.typed_in = isinstance(source, str) and source.startswith("<")
+
+    def owns(self, space: Mapping[str, Any]) -> bool:
+        """
+        Tell whether the namespace of a module is the author's.
+        """
+        try:
+            name = _module_name(space)
+            if name == "builtins":
+                return False
+            if (
+                space is self._space
+            ):  # scripts, notebooks, exec: the same namespace, whatever it is called
+                return True
+            if name in ("", "__main__"):
+                return False
+            file = space.get("__file__")
+            key = (name, file)
+            known = self._known.get(key)
+            if known is None:
+                if len(self._known) >= MAX_KNOWN:
+                    self._known.clear()
+                known = self._known[key] = self._holds(name) or _lies_in(file, self._folder)
+        except Exception:  # noqa: BLE001 -- a namespace may be any mapping: what can't be asked is nobody's
+            return False
+        return known
+
+    def owns_class(self, cls: type) -> bool:
+        """
+        Tell whether a class was defined in a module of the author.
+        """
+        name = _module_of(cls)
+        if type(name) is not str or name == "builtins":
+            return False
+        space = _namespace_named(name)
+        if space is None:
+            # Loaded by path, and not entered in sys.modules: the name has to do.
+            return name != "" and (name == self._name or self._holds(name))
+        return self.owns(space)
+
+    def _holds(self, name: str) -> bool:
+        return any(name == package or name.startswith(f"{package}.") for package in self._packages)
+
+    def __repr__(self) -> str:
+        """
+        Show the packages and the folder.
+        """
+        return f"<Home of {self._name or 'nobody'}: packages {sorted(self._packages)}, folder {self._folder}>"
+
+
+def purpose_of(leaf: BaseException, home: Home, witness: BaseException | None = None) -> Purpose:
+    """
+    Judge one exception that is no group, unless the group's class is the author's; never raises.
+
+    Args:
+        leaf: The exception.
+        home: The modules of the tool's author.
+        witness: The group that held it. A leaf that was never raised itself stands or falls with
+            that raise.
+    """
+    try:
+        return _judge(leaf, home, witness)
+    except Exception as exc:  # noqa: BLE001 -- whatever goes wrong while judging is an accident
+        return Purpose(False, f"cannot tell: {class_name(exc)} while judging", False)
+
+
+def raised_at(exc: BaseException) -> tuple[str, str, int] | None:
+    """
+    Return module (or file), function and line of the innermost entry of the traceback; None where
+    there is none.
+    """
+    try:
+        tb = _innermost(_traceback(exc))
+        return None if tb is None else _place(tb)
+    except Exception:  # noqa: BLE001 -- only for logs and rate limits: a namespace that can't be asked has no place
+        return None
+
+
+def raised_by(exc: BaseException, home: Home) -> bool | None:
+    """
+    Tell whether an exception began in the author's own code, on purpose or by accident; None: it
+    was never raised.
+    """
+    try:
+        tb = _innermost(_traceback(exc))
+        return None if tb is None else home.owns(tb.tb_frame.f_globals)
+    except Exception:  # noqa: BLE001 -- as everywhere here
+        return False
+
+
+def names_environment(exc: BaseException) -> bool:
+    """
+    Tell whether the text of a deliberate exception names an environment variable, by the author's
+    word.
+
+    The name must also stand in a string constant of the code that raised, since a text may quote
+    values of the caller that look alike. The docstring doesn't count: that of a tool lists such
+    values.
+    """
+    try:
+        text = safe_str(exc)[:MAX_TEXT]
+        names = set(_VARIABLE.findall(text))
+        says_so = _WORDS in text.lower()
+        if not names and not says_so:
+            return False
+        tb = _innermost(_traceback(exc))
+        return tb is not None and any(
+            (says_so and _WORDS in constant.lower())
+            or not names.isdisjoint(_VARIABLE.findall(constant))
+            for constant in _strings(tb.tb_frame.f_code)
+        )
+    except Exception:  # noqa: BLE001 -- a text or a code that can't be read names nothing
+        return False
+
+
+def from_environ(exc: BaseException) -> bool:
+    """
+    Tell whether a KeyError came out of ``os.environ[...]``: the operator's configuration, not a key
+    of the caller.
+    """
+    tb = _innermost(_traceback(exc)) if issubclass(type(exc), KeyError) else None
+    if tb is None:
+        return False
+    return (
+        tb.tb_frame.f_code.co_qualname == "_Environ.__getitem__"
+        and tb.tb_frame.f_globals is os.__dict__
+    )
+
+
+def through(exc: BaseException, home: Home | None = None) -> frozenset[str]:
+    """
+    Return the top-level packages that an exception came through below the author's own code.
+
+    What stands above it ran the tool, in an event loop or a thread, and says nothing of the
+    failure. Only the innermost 200 entries of the traceback are looked at.
+    """
+    try:
+        found = set[str]()
+        for tb in deque(_entries(_traceback(exc)), MAX_THROUGH):
+            name = tb.tb_frame.f_globals.get("__name__")
+            if home is not None and home.owns(tb.tb_frame.f_globals):
+                found.clear()
+            elif isinstance(name, str):
+                found.add(name.partition(".")[0])
+        return frozenset(found)
+    except Exception:  # noqa: BLE001 -- as everywhere here
+        return frozenset()
+
+
+def _judge(leaf: BaseException, home: Home, witness: BaseException | None) -> Purpose:
+    cls = type(leaf)
+    tb: types.TracebackType | None = _traceback(leaf)
+    if tb is None and witness is not None:
+        tb = _traceback(witness)
+    if home.owns_class(cls):
+        # Nothing but the author's code raises it, wherever and however it arrived: process pools,
+        # compiled code.
+        return Purpose(True, "own class", tb is not None)
+    if issubclass(cls, BUGS):
+        return Purpose(False, f"accident: {class_name(leaf)}", tb is not None)
+    if tb is None:
+        return Purpose(False, "cannot tell: no traceback", False)
+    innermost = _innermost(tb)
+    if innermost is None:
+        return Purpose(False, "cannot tell: the traceback is too long", True)
+    return _judge_place(cls, innermost, home)
+
+
+def _judge_place(cls: type[BaseException], tb: types.TracebackType, home: Home) -> Purpose:
+    frame, at = tb.tb_frame, tb.tb_lasti
+    code = frame.f_code
+    raw = code.co_code  # not the adaptive one, which holds specialised opcodes and caches
+    if not 0 <= at < len(raw) - 1:
+        return Purpose(False, "cannot tell: no bytecode", True)  # compiled by Cython, Nuitka
+    module, function, line = _place(tb)
+    if raw[at] != _RAISE:
+        if _RAISE < 0:
+            return Purpose(False, "cannot tell: unknown bytecode", True)
+        return Purpose(False, f"accident: {opname[raw[at]]} at {module}.{function}:{line}", True)
+    if raw[at + 1] == 0:
+        return Purpose(
+            False, f"accident: bare raise with nothing to raise at {module}.{function}:{line}", True
+        )
+    if issubclass(cls, TypeError) and "TypeError" not in code.co_names:
+        # raise None, raise "text", raise C where C needs arguments: the interpreter's words, at the
+        # author's raise.
+        return Purpose(
+            False, f"accident: raise of no exception at {module}.{function}:{line}", True
+        )
+    if code.co_filename.startswith("<") and not home.typed_in:
+        return Purpose(
+            False,
+            f"accident: generated code {code.co_filename} at {module}.{function}:{line}",
+            True,
+        )
+    if not home.owns(frame.f_globals):
+        return Purpose(
+            False,
+            f"accident: raise outside the tool's modules, at {module}.{function}:{line}",
+            True,
+        )
+    return Purpose(True, f"raise in {module}.{function}:{line}", True)
+
+
+def _innermost(tb: types.TracebackType | None) -> types.TracebackType | None:
+    if tb is None:
+        return None
+    for _ in repeat(None, MAX_ENTRIES):
+        inner = tb.tb_next
+        if inner is None:
+            return tb
+        tb = inner
+    return None
+
+
+def _entries(tb: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    for _ in repeat(None, MAX_ENTRIES):
+        if tb is None:
+            return
+        yield tb
+        tb = tb.tb_next
+
+
+def _place(tb: types.TracebackType) -> tuple[str, str, int]:
+    code = tb.tb_frame.f_code
+    name = tb.tb_frame.f_globals.get("__name__")
+    line: int | None = tb.tb_lineno  # None where the compiler had no line to give
+    return name if isinstance(name, str) else code.co_filename, code.co_qualname, line or 0
+
+
+def _strings(code: types.CodeType) -> Iterator[str]:
+    pending: list[object] = list(code.co_consts)
+    if (
+        pending
+        and code.co_flags & _OPTIMIZED
+        and (not _HAS_DOCSTRING or code.co_flags & _HAS_DOCSTRING)
+    ):
+        del pending[0]
+    while pending:
+        constant = pending.pop()
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple | frozenset):
+            pending += constant
+
+
+def _plain_function(tool: object) -> object:
+    for _ in range(MAX_WRAPPERS):
+        if isinstance(tool, functools.partial):
+            tool = tool.func
+        elif isinstance(tool, types.MethodType):
+            tool = tool.__func__
+        elif (wrapped := getattr(tool, "__wrapped__", None)) is not None:
+            tool = wrapped
+        elif isinstance(call := getattr(type(tool), "__call__", None), types.FunctionType):  # noqa: B004 -- the function itself is wanted
+            tool = call
+        else:
+            break
+    return tool
+
+
+def _namespace_of(body: object) -> Mapping[str, Any] | None:
+    space: object = getattr(body, "__globals__", None)
+    return space if _is_namespace(space) else _namespace_named(getattr(body, "__module__", None))
+
+
+def _namespace_named(module: object) -> Mapping[str, Any] | None:
+    space: object = (
+        getattr(sys.modules.get(module), "__dict__", None) if isinstance(module, str) else None
+    )
+    return space if _is_namespace(space) else None
+
+
+def _is_namespace(space: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(space, dict)
+
+
+def _module_name(space: Mapping[str, Any]) -> str:
+    name = space.get("__name__")
+    if name == "__main__":  # python -m package.module
+        name = getattr(space.get("__spec__"), "name", None) or name
+    return name if isinstance(name, str) else ""
+
+
+def _regular_package(name: str) -> str:
+    """
+    Return the outermost package that has an ``__init__``: a namespace's root belongs to strangers
+    too.
+    """
+    head, _, rest = name.partition(".")
+    while rest and getattr(sys.modules.get(head), "__file__", None) is None:
+        part, _, rest = rest.partition(".")
+        head = f"{head}.{part}"
+    return head
+
+
+def _project_folder(name: str, file: str | None, *, is_package: bool) -> str | None:
+    """
+    Return the folder of the outermost module or package, unless code gets installed there.
+    """
+    if file is None or getattr(sys, "frozen", False):
+        return None
+    folder = os.path.dirname(file)
+    parts = name.split(".")
+    for part in reversed(parts if is_package else parts[:-1]):
+        if os.path.basename(folder) != os.path.normcase(part):
+            break  # a module that was given a name of another place
+        folder = os.path.dirname(folder)
+    inside = os.path.join(folder, "")
+    if folder == os.path.dirname(folder) or not _INSTALLED.isdisjoint(folder.split(os.sep)):
+        return None  # the file system's root, or installed
+    try:
+        installed = any(entry.endswith(".dist-info") for entry in os.listdir(folder))
+    except OSError:
+        return None  # in a zip file, or nowhere
+    return None if installed else inside
+
+
+def _lies_in(file: object, folder: str | None) -> bool:
+    if folder is None or not isinstance(file, str):
+        return False
+    file = _real(file)
+    return (
+        file.startswith(folder)
+        and not file.startswith(_STDLIB)
+        and _INSTALLED.isdisjoint(file[len(folder) :].split(os.sep))
+    )
+
+
+def _is_standard_library(file: str | None) -> bool:
+    return (
+        file is not None
+        and file.startswith(_STDLIB)
+        and _INSTALLED.isdisjoint(file[len(_STDLIB) :].split(os.sep))
+    )
+
+
+def _real(path: str) -> str:
+    return os.path.normcase(os.path.realpath(path))
+
+
+def _probe() -> int:
+    """
+    Return the opcode of a raise with something to raise, or -1 where this interpreter doesn't put
+    it there.
+
+    From text, so that it stays true when this module itself is compiled.
+    """
+    raising = opmap.get("RAISE_VARARGS", -1)
+    stands = [_stands_at(raising, source) for source in ("raise ValueError('x')", "int('x')")]
+    return raising if stands == [True, False] else -1
+
+
+def _stands_at(opcode: int, source: str) -> bool:
+    try:
+        exec(compile(source, "<probe>", "exec"), {})  # noqa: S102 -- two texts of our own
+    except ValueError as exc:
+        tb = _innermost(exc.__traceback__)
+        if tb is not None:
+            raw, at = tb.tb_frame.f_code.co_code, tb.tb_lasti
+            return 0 <= at < len(raw) - 1 and raw[at] == opcode and raw[at + 1] == 1
+    return False
+
+
+_STDLIB: Final = os.path.join(os.path.dirname(_real(os.__file__)), "")
+_RAISE: int = _probe()

@@ -1,0 +1,302 @@
+"""
+What an error text means, for failures that carry no envelope.
+
+Rule 1: `exact` is the contract's classifier; `careful` is ours.
+Rule 2: `careful` answers only what the text shows; where it shows nothing, the answer is None.
+Rule 3: what the caller said (names, values, URLs, quoted code) is no evidence.
+Rule 4: only the first `WINDOW` characters are looked at, quantifiers are bounded, and nothing
+raises.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any, Final, cast
+
+from toolfault._codes import DEFAULTS
+from toolfault._prose.everruns import exact
+from toolfault._prose.phrases import (
+    ARGUMENT,
+    BY_RPC,
+    BY_RPC_ALONE,
+    CRASH,
+    NO_TOOL,
+    TABLE,
+    spelled_out,
+)
+from toolfault._prose.unwrap import (
+    NAME,
+    is_tool,
+    loaded,
+    peel,
+    spoken,
+    strings_in,
+    unwrapped,
+    without_said,
+)
+from toolfault._text import WINDOW
+from toolfault._verdict import Verdict
+
+
+__all__ = ["careful", "exact", "looks_failed", "peel"]
+
+#: The longest wait that a text is believed, in seconds: the largest signed 32-bit integer.
+_MAX_WAIT: Final = 2**31 - 1
+
+#: How many characters of a clue are looked for first; none is shorter.
+_START: Final = 3
+
+
+def careful(
+    text: str,
+    *,
+    tool: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    rpc_code: int | None = None,
+) -> Verdict | None:
+    """
+    Return what an error text shows, or None if it shows nothing.
+
+    Args:
+        text: What stood in the result or in the JSON-RPC error.
+        tool: The tool that was called. None: not known; then any name beside "unknown tool" is
+            believed.
+        arguments: What it was called with.
+        rpc_code: The number of the JSON-RPC error, if it was one.
+    """
+    body, wrapped = unwrapped(text[:WINDOW], tool)
+    rpc_code = wrapped if rpc_code is None else rpc_code
+    if _misses_tool(body, tool):
+        return NO_TOOL
+    said = strings_in(arguments)
+    words = without_said(spoken(body), tool, said).lower()
+    verdict = _by_rpc(rpc_code, words) or _callers_code(body, said) or _by_table(words)
+    if verdict is None and rpc_code is not None:
+        verdict = BY_RPC_ALONE.get(rpc_code)
+    if verdict is None:
+        return None
+    return _with_wait(verdict, body)
+
+
+def _by_rpc(rpc_code: int | None, words: str) -> Verdict | None:
+    for codes, pattern, verdict in BY_RPC:
+        if rpc_code in codes and re.search(pattern, words):
+            return verdict
+    return None
+
+
+@lru_cache(maxsize=128)
+def _by_table(words: str) -> Verdict | None:
+    # Servers repeat themselves; what the caller said is no part of the key.
+    for row in _possible_rows(words):
+        if (match := _pattern_of(row).search(words)) is not None:
+            meaning = TABLE[row][0]
+            return meaning if isinstance(meaning, Verdict) else meaning(match)
+    return None
+
+
+def _possible_rows(words: str) -> list[int]:
+    # Most texts hold few of the clues' beginnings, and one set finds them all.
+    index = _rows_by_clue()
+    rows: set[int] = set()
+    for start in index.keys() & {words[at : at + _START] for at in range(len(words) - _START + 1)}:
+        for clue, fitting in index[start].items():
+            if clue in words:
+                rows.update(fitting)
+    return sorted(rows)
+
+
+@cache
+def _rows_by_clue() -> dict[str, dict[str, list[int]]]:
+    index: dict[str, dict[str, list[int]]] = {}
+    for row, (_, clues, _) in enumerate(TABLE):
+        for clue in clues.split("|"):
+            index.setdefault(clue[:_START], {}).setdefault(clue, []).append(row)
+    return index
+
+
+@cache
+def _pattern_of(row: int) -> re.Pattern[str]:
+    return re.compile(spelled_out("|".join(TABLE[row][2])), re.MULTILINE)
+
+
+# ---- a tool that is missing
+
+_MISSING: Final = r"not (?:be )?(?:found|exist|known|registered|available|recogni[sz]ed|defined|supported|implemented)\b"
+
+_PHRASES: Final = (
+    r"\b(?:unknown|unrecogni[sz]ed|no such|undefined|nonexistent|invalid) (?:tool|method)"
+    r"(?: name| requested| called)?[ :]{1,2}" + NAME,
+    r"\b(?:tool|method)(?: named| with name)?:? "
+    + NAME
+    + r" (?:was |is |does |could |cannot |can )?"
+    r"(?:" + _MISSING + "|unknown|doesn't exist|isn't)",
+    r"\b(?:tool|method)(?: was| is)? not (?:found|known|registered|available)[ :]{1,2}" + NAME,
+    r"\bno (?:such )?tool(?: is)?(?: named| called| with(?: the)? name| registered for)?:? " + NAME,
+    r"\b(?:could not|couldn't|cannot|can't|unable to) find (?:the |a )?tool(?: named| called)?:? "
+    + NAME,
+    NAME + r" is (?:not a|no) (?:known |valid |registered |available )?tool\b",
+)
+
+#: Words that stand where a name would, and are none.
+_NO_NAMES: Final = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "was",
+        "is",
+        "are",
+        "for",
+        "you",
+        "it",
+        "with",
+        "in",
+        "by",
+        "not",
+        "found",
+        "name",
+        "or",
+        "and",
+        "this",
+        "that",
+        "available",
+    ]
+)
+
+_BARE = r"\W{0,3}(?:unknown tool|tool (?:was |is )?not found|no such tool)\W{0,3}"
+
+
+@cache
+def _phrases() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in (*_PHRASES, _BARE))
+
+
+def _misses_tool(body: str, tool: str | None) -> bool:
+    low = body.lower()
+    if "tool" not in low and "method" not in low:
+        return False
+    *phrases, bare = _phrases()
+    if bare.fullmatch(body[:64]) and len(body) <= 64:
+        return True
+    for phrase in phrases:
+        for match in phrase.finditer(body):
+            name = match["name"].rstrip(".:")
+            if name.lower() not in _NO_NAMES and is_tool(name, tool):
+                return True
+    return False
+
+
+# ---- code of the caller
+
+_UNDEFINED = r"\b(?:name )?['\"]?([A-Za-z_$][\w$]{0,80})['\"]? is not defined\b"
+
+
+def _callers_code(body: str, said: list[str]) -> Verdict | None:
+    # A name that nobody defined: the caller's code if the name stands in it, else the tool's.
+    match = re.search(_UNDEFINED, body) if "is not defined" in body else None
+    if match is None:
+        return None
+    return (
+        ARGUMENT
+        if any(re.search(rf"(?<![\w$]){re.escape(match[1])}(?![\w$])", value) for value in said)
+        else CRASH
+    )
+
+
+# ---- waits
+
+_UNITS: Final = (("ms", 0.001), ("mil", 0.001), ("m", 60), ("h", 3600), ("", 1))
+
+# What follows the number of a count, not of a wait.
+_NO_WAIT: Final = r"(?![\d.]*\d| ?(?:attempts?|tries|retries|times|failed|failures)\b)"
+
+_NUMBER: Final = r"(?P<number>\d{1,18}(?:\.\d{1,9})?)" + _NO_WAIT
+
+_UNIT: Final = r"(?P<after>ms|milli\w{0,10}|minutes?|mins?|m|hours?|h|seconds?|secs?|s)\b"
+
+_WAITS: Final = (
+    r"retry[-_ ]?after[-_ ]?(?P<unit>ms|milliseconds|seconds|secs|s)?['\"]?[ :=]{1,3}['\"]?"
+    + _NUMBER
+    + f"(?: ?{_UNIT})?",
+    r"\b(?:wait(?: for)?|(?:retry|try again|available)(?: again)? in)(?: at least| about)? "
+    + _NUMBER
+    + f" ?{_UNIT}",
+)
+
+
+@cache
+def _waits() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in _WAITS)
+
+
+def _with_wait(verdict: Verdict, body: str) -> Verdict:
+    retryable = DEFAULTS[verdict.code][1] if verdict.retryable is None else verdict.retryable
+    if not retryable:
+        return verdict
+    for pattern in _waits():
+        match = pattern.search(body)
+        if match is not None:
+            unit = (match["after"] or match.groupdict().get("unit") or "s").lower()
+            factor = next(factor for start, factor in _UNITS if unit.startswith(start))
+            seconds = math.ceil(float(match["number"]) * factor)
+            return replace(verdict, retry_after_seconds=min(seconds, _MAX_WAIT))
+    return verdict
+
+
+# ---- the suspicion
+
+_FIRST_WORDS: Final = (
+    r"\W{0,4}(?:(?:[\w-]{1,30} ){0,3}error\b|errors?\b|exception\b|failed\b|failure\b|invalid\b|unknown tool\b|fatal:|"
+    r"cannot\b|could not\b|unable to\b|access denied|permission denied|traceback \(most recent|unauthori[sz]ed\b|"
+    r"forbidden\b|[\w .]{1,60}failed:)"
+)
+
+
+@cache
+def _first_words() -> re.Pattern[str]:
+    return re.compile(_FIRST_WORDS, re.IGNORECASE)
+
+
+def looks_failed(text: str) -> bool:
+    """
+    Tell whether the text of a *success* reads like a failure. A suspicion, and no more: honest
+    output can begin so.
+    """
+    if len(text) > WINDOW:
+        return False
+    value = loaded(text)
+    if not isinstance(value, dict):
+        return value is None and _first_words().match(text) is not None
+    members = cast("dict[str, object]", value)
+    if _object_failed(members):
+        return True
+    # As the Python SDK wraps a str or a dict that a tool returned.
+    result = members.get("result") if len(members) == 1 else None
+    if isinstance(result, str):
+        return _first_words().match(result) is not None
+    return isinstance(result, dict) and _object_failed(cast("dict[str, object]", result))
+
+
+def _is_failing(status: object) -> bool:
+    if isinstance(status, str):
+        return status.lower() in ("error", "fail", "failed", "failure")
+    return isinstance(status, int) and 400 <= status <= 599
+
+
+_TOLD_BY: Final[tuple[tuple[tuple[str, ...], Callable[[object], bool]], ...]] = (
+    (("success", "ok"), lambda value: value is False),
+    (("isError", "is_error"), lambda value: value is True),
+    (("status", "statusCode", "status_code", "http_status", "code"), _is_failing),
+    (("error", "error_message", "errorMessage"), bool),
+)
+
+
+def _object_failed(members: dict[str, object]) -> bool:
+    if any(tells(members.get(name)) for names, tells in _TOLD_BY for name in names):
+        return True
+    return bool(members.get("errors")) and not members.get("data")

@@ -1,0 +1,549 @@
+"""
+What error texts say: the table that `_prose.careful` reads by.
+
+Rule 1: rows stand in the order of asking, and the first that fits decides.
+Rule 2: a row is asked about lowered text without what the caller said, and its quantifiers are
+bounded.
+Rule 3: each text that fits a row holds one of its clues, which are looked for before any pattern
+runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._verdict import Family, Verdict
+
+
+# ---- the verdicts
+
+
+def _outage(family: Family) -> Verdict:
+    return Verdict(
+        code=McpErrorCode.INTERNAL,
+        category=McpErrorCategory.TRANSIENT,
+        retryable=True,
+        family=family,
+    )
+
+
+def _says(code: McpErrorCode, family: Family) -> Verdict:
+    return Verdict(code=code, family=family)
+
+
+NO_TOOL: Final = _says(McpErrorCode.TOOL_NOT_FOUND, "other")
+ARGUMENT: Final = _says(McpErrorCode.INVALID_ARGUMENTS, "other")
+_FILE_ARGUMENT: Final = _says(McpErrorCode.INVALID_ARGUMENTS, "file")
+_QUERY_ARGUMENT: Final = _says(McpErrorCode.INVALID_ARGUMENTS, "database")
+_DENIED: Final = _says(McpErrorCode.PERMISSION_DENIED, "auth")
+_FILE_DENIED: Final = _says(McpErrorCode.PERMISSION_DENIED, "file")
+_DECLINED: Final = Verdict(
+    code=McpErrorCode.PERMISSION_DENIED,
+    category=McpErrorCategory.PERMANENT,
+    retryable=False,
+    family="auth",
+)
+_LIMIT: Final = _says(McpErrorCode.QUOTA_EXCEEDED, "limit")
+_UNPAID: Final = Verdict(
+    code=McpErrorCode.QUOTA_EXCEEDED,
+    category=McpErrorCategory.PERMANENT,
+    retryable=False,
+    family="limit",
+)
+_LATE: Final = _says(McpErrorCode.TOOL_TIMEOUT, "timeout")
+_POLICY: Final = _says(McpErrorCode.NETWORK_BLOCKED, "network")
+_UNREACHABLE: Final = _says(McpErrorCode.MCP_SERVER_UNREACHABLE, "network")
+CRASH: Final = _says(McpErrorCode.TOOL_PANICKED, "bug")
+_DOWN: Final = _outage("network")
+_CONTENDED: Final = _outage("database")
+_SERVER_DOWN: Final = _outage("http")
+_BROKEN: Final = _says(McpErrorCode.INTERNAL, "other")
+_UNTRUSTED: Final = _says(McpErrorCode.INTERNAL, "network")
+_FULL: Final = _says(McpErrorCode.INTERNAL, "file")
+
+
+# ---- statuses
+
+#: What an upstream's status means (specs/tables.md). Others of 4xx are the caller's.
+_BY_STATUS: Final[dict[int, Verdict]] = {
+    **dict.fromkeys((401, 403), _DENIED),
+    402: _UNPAID,
+    **dict.fromkeys((405, 406, 411, 415, 426, 431, 501, 505, 506, 508, 510, 525, 526), _BROKEN),
+    **dict.fromkeys((407, 511), _POLICY),
+    **dict.fromkeys((408, 504, 524), _LATE),
+    **dict.fromkeys((421, 423, 425), _SERVER_DOWN),
+    429: _LIMIT,
+    451: _DECLINED,
+    507: _UNPAID,
+}
+
+
+def _answered(match: re.Match[str]) -> Verdict:
+    status = int(match[match.lastindex or 0])
+    verdict = _BY_STATUS.get(status) or (ARGUMENT if status < 500 else _SERVER_DOWN)
+    return replace(verdict, family="http", upstream_status=status)
+
+
+# ---- the table
+
+Meaning: TypeAlias = Verdict | Callable[[re.Match[str]], Verdict]
+
+#: Stand in the table as ``@name``.
+_FRAGMENTS: Final = {
+    "@cannot": r"(?:could not|couldn't|cannot|can not|can't|failed to|unable to|failure to|error)",
+    "@status": r"([45]\d\d)\b(?!\.\d)",
+    # "Error: 404 items" counts something.
+    "@no_count": r"(?! [a-z]{2,40}s\b)",
+    # A reason stands by a number of its own kind: "Room 503 not found" is about a room.
+    "@client_status": r"(4\d\d)\b(?!\.\d)",
+    "@client_reason": (
+        r"(?:bad request|unauthori[sz]ed|payment required|forbidden|not found|method not allowed|not acceptable|"
+        r"proxy authentication required|request time-?out|conflict|gone|length required|precondition failed|"
+        r"payload too large|content too large|request entity too large|uri too long|unsupported media type|"
+        r"unprocessable|locked|too early|too many requests|unavailable for legal|client error)"
+    ),
+    "@server_status": r"(5\d\d)\b(?!\.\d)",
+    "@server_reason": (
+        r"(?:internal server error|not implemented|bad gateway|service (?:temporarily )?unavailable|"
+        r"gateway time-?out|insufficient storage|server error)"
+    ),
+    "@asked": r"(?:tool|action|request|call|operation|permission|prompt|execution|confirm|run|proceed|approve|allow)",
+    "@field": r"(?:arguments?|params?|parameters?|inputs?|fields?|propert|values?|options?|keys?)",
+    "@limit": r"(?:quota|credits|(?:usage|rate|request|api|daily|hourly|monthly|plan|account) limits?)",
+    "@spent": r"(?:exceeded|reached|exhausted|used up|hit|depleted|over)",
+    "@host": r"(?:hosts?|hostname|domains?|urls?|address(?:es)?|ips?|ports?|network|dns|schemes?)",
+    "@private": r"(?:private|internal|loopback|link-local|local|non-public|reserved)",
+    "@refused": r"(?:block|refus|forbid|den(?:y|ied)|disallow|not (?:allow|permit))",
+    "@secret": r"(?:api[ _-]?key|token|credentials?|password)",
+    "@is": r"(?:was |is |has been |already |is already )?",
+}
+
+#: The clues of the reasons.
+_REASONS: Final = (
+    "request|unauthori|required|forbidden|not found|not allowed|not acceptable|conflict|gone|precondition|too large|"
+    "too long|media type|unprocessable|locked|too early|unavailable|error|not implemented|gateway|insufficient"
+)
+
+#: What a text says, in the order of asking: the meaning, the clues between bars, and the patterns.
+TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
+    # A person said no.
+    (
+        _DECLINED,
+        "cancel|declined|denied|refused|rejected",
+        (
+            r"\buser (?:has )?(?:rejected|declined|cancell?ed|denied|refused) (?:this |the |that |your |to )?@asked",
+            r"\b(?:rejected|declined|cancell?ed|denied|refused) by (?:the |a )?(?:user|human|operator|reviewer)\b",
+        ),
+    ),
+    # The server broke its own schema, or its upstream sent something else.
+    (
+        _BROKEN,
+        "json|validation error|structured|output schema|non-whitespace",
+        (
+            r"validation errors? for \S{0,200}(?:output|response|result)\b|structured_?content must be",
+            r"output validation error|has an output schema|unexpected token[^\n]{0,200}json",
+            r"unexpected end of json|jsondecodeerror|unexpected non-whitespace",
+            r"\b(?:response|reply|answer|server|upstream)\b[^\n]{0,60}(?:not valid|invalid|malformed|non-|not) ?json",
+        ),
+    ),
+    (
+        ARGUMENT,
+        "json",
+        (
+            r"\b[\w.-]{1,80} (?:is not|isn't|must be|is no) (?:a )?valid json",
+            r"invalid json (?:in|syntax|input|for|string)\b",
+        ),
+    ),
+    (
+        _BROKEN,
+        "expecting|extra data",
+        (r"expecting value: line \d|extra data: line \d|expecting property name",),
+    ),
+    # Validators have signatures.
+    (
+        ARGUMENT,
+        (
+            "argument|param|input|invalid_type|required|mandatory|received|validation error|schema validation|"
+            "not of type|not one of|minimum|maximum|additional properties|unrecognized key|enum value"
+        ),
+        (
+            r"validation errors? for |input validation error|parameter validation failed|arguments? validation",
+            r"\binvalid (?:tool )?(?:arguments?|params|parameters?|inputs?)\b",
+            r"invalid_(?:arguments?|params?|type)\b|is a required property|is not of type|is not one of \[",
+            r"is (?:less|greater) than the (?:minimum|maximum)|additional properties are not allowed",
+            r"unrecognized keys?\b|invalid enum value|failed schema validation",
+            r"\bmissing (?:a )?(?:required|mandatory) (?:\w{1,20} )?@field",
+            r"\binput should be\b|field required|expected [^\n]{1,80}, received \w|^required at \w",
+        ),
+    ),
+    # Kinds in front, as Everruns' commands write them.
+    (
+        ARGUMENT,
+        "bad_request|unprocessable|conflict|not_found|validation_error",
+        (r"^(?:bad_request|unprocessable|conflict|not_found|validation_error): ?",),
+    ),
+    (
+        _DENIED,
+        "forbidden|permission_denied|unauthorized|unauthenticated",
+        (r"^(?:forbidden|permission_denied|unauthorized|unauthenticated): ?",),
+    ),
+    (_LIMIT, "rate_limited", (r"^rate_limited: ?",)),
+    (_DOWN, "unavailable", (r"^unavailable: ?",)),
+    (_BROKEN, "internal", (r"^internal: ?",)),
+    # Trust in a certificate is nothing that time brings.
+    (
+        _UNTRUSTED,
+        "cert|issuer|err_ssl_|x509|hostname/ip|wrong version|wrong_version|handshake|unable_to_verify",
+        (
+            r"certificate (?:verify failed|has expired|is not trusted|signed by unknown|is not valid|problem)",
+            r"unable to (?:verify the first certificate|get (?:local )?issuer)|self[- ]signed cert|err_cert_",
+            r"x509: |cert_(?:has_expired|untrusted|signature)|does not match certificate",
+            r"hostname/ip does not match|wrong_version_number|wrong version number|err_ssl_",
+            r"(?:ssl|tls) handshake (?:fail|error)|unable_to_verify",
+        ),
+    ),
+    # Limits, before "not allowed" and before the noun "timeout".
+    (
+        _UNPAID,
+        "insufficient|credit|payment required|billing|disk quota",
+        (
+            r"insufficient[_ ](?:quota|credit|fund|balance)|credit balance is too low|payment required|out of credits",
+            r"plan and billing|billing (?:hard )?limit|billing (?:is |account )?(?:not|inactive|disabled)|disk quota",
+        ),
+    ),
+    (
+        _LIMIT,
+        (
+            "limit|too many|throttl|exhausted|slow down|max number|maxmemory|oom command|active connections|exceeded|"
+            "connection slots|quota|credits"
+        ),
+        (
+            r"\brate[- ]limit(?! (?:must|should|parameter|value|option)\b)|\brate_?limit_?(?:ed|error|exceeded)\b",
+            r"too many requests|\bthrottl(?:ed|ing)",
+            r"throttl\w{0,20}exception|resource_?exhausted|\bslow down\b",
+            r"too many (?:\w{1,20} )?(?:connections|clients|queries|sessions|calls|logins|attempts)\b",
+            r"max number of clients|maxmemory|\boom command|more than [^\n]{0,40}active connections",
+            r"memory limit [^\n]{0,20}exceeded|has exceeded the [^\n]{0,60}resource|remaining connection slots",
+            r"\b@limit\b[^.\n]{0,40}\b@spent\b|\b@spent\b[^.\n]{0,40}\b@limit\b",
+        ),
+    ),
+    # A number is a status only beside a status word.
+    (
+        _answered,
+        "http",
+        (
+            r"\bhttp(?:s|/[\d.]{1,3})?[ :_-]{0,3}(?:status|error|code|response)?(?: code)?[ :=(-]{0,3}@status@no_count",
+        ),
+    ),
+    (
+        _answered,
+        "status",
+        (
+            r"\b(?:status|statuscode|status_code)(?:[ _]code)?['\"]?(?: was| is| of)?[ :=(]{1,3}['\"]?@status@no_count",
+        ),
+    ),
+    (_answered, "error(|exception(", (r"\b\w{0,60}(?:error|exception)\(@status,",)),
+    (_answered, "error", (r"error(?: code)?[ :([]{1,3}@status@no_count",)),
+    (
+        _answered,
+        _REASONS,
+        (
+            r"(?:^|[\s:('\"[])@client_status[ :)-]{1,3}@client_reason",
+            r"(?:^|[\s:('\"[])@server_status[ :)-]{1,3}@server_reason",
+        ),
+    ),
+    (
+        _answered,
+        _REASONS,
+        (
+            r"@client_reason['\"]?[ :(\[-]{1,3}(?:status )?@client_status",
+            r"@server_reason['\"]?[ :(\[-]{1,3}(?:status )?@server_status",
+        ),
+    ),
+    (
+        _answered,
+        "error|fail|denied|unavailable|unauthori",
+        (r"\b(?:fail|error|denied|unavailable|unauthori)[^\n]{0,60}\(@status\)",),
+    ),
+    (
+        _answered,
+        "returned|responded|answered|failed with|got|received",
+        (
+            r"\b(?:returned|responded with|answered|failed with|got|received)(?: an?)?(?: error)? \(?@status@no_count",
+        ),
+    ),
+    (_answered, "error|fail", (r"\b(?:fail|error)[^\n]{0,80}[:=] ?@status(?= ?(?:$|[-,.({:;]))",)),
+    # The MCP hop.
+    (
+        _UNREACHABLE,
+        "mcp server",
+        (
+            r"mcp server\b[^\n]{0,80}\b(?:unreachable|unavailable|disconnected|crashed|exited|died|down)\b",
+            r"mcp server\b[^\n]{0,80}\bnot (?:reachable|connected|running|responding)\b",
+            r"unreachable[^\n]{0,40}\bmcp server\b|@cannot (?:connect to|reach|start)(?: the)? mcp server",
+        ),
+    ),
+    # Contention is over soon.
+    (
+        _CONTENDED,
+        "lock|serialize|ebusy",
+        (
+            r"lock (?:wait )?timeout|\bdeadlock|database is locked|could not (?:obtain lock|serialize)",
+            r"\bebusy\b",
+        ),
+    ),
+    # Addresses that could never work.
+    (
+        ARGUMENT,
+        "scheme|url|uri|protocol|hostname|connection string",
+        (
+            r"\binvalid (?:connection string|scheme|url|uri|protocol|hostname)",
+            r"(?:malformed|unsupported) (?:url|uri|scheme|protocol)|unsupported url scheme",
+            r"\bno scheme supplied|unknown (?:url|protocol) (?:scheme|type)",
+        ),
+    ),
+    # A policy's sentence may give another reason: the name is not known.
+    (
+        _DOWN,
+        "resolve|dns |connection issue",
+        (
+            r"\b@host\b[^\n]{0,80}@cannot (?:be )?resolved?\b|@cannot (?:be )?resolved?(?: to)?\b[^\n]{0,60}\b@host\b",
+            r"\bdns (?:lookup|resolution|query|error)[^\n]{0,40}\b(?:fail|error|could not)|connection issue",
+        ),
+    ),
+    # What a policy stops.
+    (
+        _POLICY,
+        (
+            "block|err_unsafe|err_access|egress|robots.txt|ssrf|public|forbidden|disallow|not allow|not permit|"
+            "not in the allow|private |internal |loopback |local |reserved "
+        ),
+        (
+            r"protocol is (?:blocked|not allowed)|err_(?:unsafe_port|blocked_by|access_denied)|\begress\b",
+            r"network blocked|blocked by (?:\w{1,20} ){0,2}(?:policy|firewall|proxy|administrator|sandbox)",
+            r"robots\.txt[^\n]{0,160}(?:specif|disallow|not allow|prohibit|forbid)|\bssrf\b",
+            r"(?:not a|non-|not) ?public (?:ip |network )?(?:address|host|ip|url)",
+            r"\b@host (?:\S{1,80} )?(?:is |are )?(?:blocked\b|forbidden|disallow|not (?:allow|permit|in the allow))",
+            r"\b@private (?:ranges?|@host)\b[^\n]{0,40}(?:\bnot\b|@refused)",
+            r"@refused[^\n]{0,60}\b@private (?:ranges?|@host)\b",
+        ),
+    ),
+    # Network tokens before English.
+    (_LATE, "read time|readtime", (r"\bread timed? ?out|readtimeout",)),
+    (
+        _DOWN,
+        (
+            "econn|ehost|enet|epipe|eai_again|enotfound|errno|name resolution|getaddrinfo|max retries|net::err_|"
+            "fetch|dial |hang up|no route|no such host|not known|nodename|gone away|"
+            "connect|broken pipe|reach|resolv|closed|network|offline|no internet|eof|"
+            "aggregateerror|proxyerror|request|could not access|unavailable|temporary failure|gateway|exhausted|"
+            "overloaded|recovery mode|server is|database system|dataset|clusterdown|masterdown|handshake"
+        ),
+        (
+            r"\b(?:econn(?:refused|reset|aborted)|ehostunreach|enetunreach|ehostdown|enetdown|epipe|eai_again|enotfound)\b",
+            r"\berrno (?:111|104|113|101|61|54|-2|-3|-5)\b|name resolution|\bgetaddrinfo\b",
+            r"max retries exceeded",
+            r"net::err_(?:internet|connection|name|address_unr|network|empty|proxy|socket)",
+            r"(?:^|: )fetch failed|\bdial (?:tcp|unix)\b|socket hang up|no route to host",
+            r"network (?:is )?unreachable|\bno such host\b|name or service not known|nodename nor servname",
+            r"server has gone away|remote end closed|server disconnected|all connection attempts failed",
+            r"broken pipe|connect(?:ion)?timeout|\bconnect timeout|@cannot (?:connect(?:ing)?|reach)(?: to)?\b",
+            r"@cannot (?:resolve|resolving) (?:host|hostname|address|dns|domain)",
+            r"@cannot (?:establish|open|make|create|get|obtain) (?:a |an |the )?(?:new )?connection",
+            r"\bconnection (?:to [^\n]{1,100} )?@is(?:refused|reset|aborted|closed|lost|failed|terminated|bad)\b",
+            r"connect call failed|time(?:d )?-?out connecting|(?:closed|refused) the connection|refused to connect",
+            r"terminating connection",
+            r"(?:socket|client) (?:is )?closed|connection timeout|\bconnection ?error\b|\bconnecterror\b",
+            r"\bnetwork[ _]?error\b|lost connection|no internet|(?:you are|network is|currently) offline",
+            r"no living connections",
+            r"\bunexpected eof\b|\baggregateerror\b|tunnel connection|\bproxyerror\b",
+            r"request to [^\n]{0,80} failed",
+            r"failed to (?:make|send|complete|perform) (?:the |a |an )?(?:\w{1,20} )?request",
+            r"could not access the (?:web ?page|web ?site|site|url|server|service|api)\b",
+            r"failed to fetch(?: \W{1,3})?$|\b(?:14 |statuscode\.)unavailable",
+            r"service[ _]?(?:is )?(?:temporarily |currently )?unavailable|temporarily unavailable",
+            r"temporary failure|bad gateway|pool (?:is )?exhausted|\boverloaded\b|in recovery mode",
+            r"server is (?:shutting down|starting up|overloaded|busy|down)",
+            r"database system is (?:shutting|starting)|is loading the dataset|\b(?:cluster|master)down\b",
+            r"tls handshake timeout",
+        ),
+    ),
+    # What timed out is over; the cure is to log in.
+    (_DENIED, "in again|authenticate", (r"\b(?:log|sign) ?in again\b|\bre-?authenticate\b",)),
+    # Time needs an event.
+    (
+        _LATE,
+        "timeout|time-out|timed|time limit|timelimit|deadline|maximum time|too long|execution",
+        (
+            r"\btimed[- ]out|\btimeout_?(?:error|exception|expired)|\bdeadline[_ ]?exceeded",
+            r"\btimeout (?:of )?\d{1,9} ?m?s exceeded",
+            r"\btimeout (?:exceeded|expired|reached|occurred|after|error|while|waiting)|statement timeout",
+            r"due to (?:a )?timeout|exceeded (?:the |its )?(?:time ?limit|timeout|deadline|maximum time)",
+            r"(?:request|gateway|response|operation|query|execution) time-?out$|^time-?out\.?$|took too long",
+            r"maximum statement execution time|execution (?:was interrupted|expired)|\bi/o timeout",
+            r"\bgateway time-?out",
+        ),
+    ),
+    # "Not found, or you may not see it" is the first.
+    (
+        ARGUMENT,
+        "permission|access|appear to be|valid object",
+        (
+            r"(?:not found|no such|not exist|there is no [^\n]{0,60})[^\n]{0,40}\bor\b[^\n]{0,60}(?:permission|access)",
+            r"does not appear to be|not a valid object",
+        ),
+    ),
+    (ARGUMENT, "token", (r"\b(?:page|cursor|continuation|pagination|sync) ?token\b",)),
+    # Rights and credentials.
+    (
+        _FILE_DENIED,
+        "eacces|eperm|erofs|allowed|permitted|sandbox|traversal|read-only|must be |escape",
+        (
+            r"\b(?:eacces|eperm|erofs)\b",
+            r"(?:outside|not (?:in|within|under|inside))[^.\n]{0,40}\b(?:allowed|permitted|sandbox)\b",
+            r"path traversal|read-only file ?system|must be (?:within|inside|under) ",
+            r"escapes? (?:the |current |its )?(?:working|root|base|sandbox|allowed|workspace)",
+            r"operation not permitted",
+        ),
+    ),
+    (
+        _DENIED,
+        (
+            "permission|denied|must be |auth|noperm|wrongpass|forbidden|permitted|allowed|insufficient|privilege|"
+            "right|access|read-only|read only|readonly|protected mode|login|credential|logged in|missing_scope|"
+            "inactive|allowlist|allow-list|whitelist|disabled by|key|token|password"
+        ),
+        (
+            r"\bpermission[_ ]denied|\baccess[_ ]?(?:is |was )?denied|command denied to",
+            r"must be (?:superuser|(?:the )?owner)|\bno ?auth\b|\bnoperm\b|\bwrongpass\b",
+            r"auth(?:entication|orization)?[_ ](?:is |was )?(?:failed|failure|required|error)",
+            r"\bunauthori[sz]ed\b|unauthenticated|not authori[sz]ed|not authenticated|\bforbidden\b",
+            r"\bnot permitted\b|\bnot allowed\b",
+            r"insufficient[_ ](?:\w{1,20} )?(?:permission|privilege|scope|access|rights)",
+            r"(?:lack|without|no|missing|not have|n't have)[^.\n]{0,30}\b(?:permission|privilege|right to|access to)",
+            r"\bread[ -]?only\b|\bpermission ?error\b|not enough (?:privilege|permission|right)|protected mode",
+            r"\brequires? (?:\w{1,20} )?(?:authentication|authorization|login|credentials|privileges|permissions?)\b",
+            r"not accessible by|provide credentials|must be logged in|\binvalid_auth\b|\bnot_authed\b",
+            r"missing_scope|token_revoked|account_inactive|allow-?list|whitelist",
+            r"disabled by (?:the )?(?:configuration|administrator|policy|operator)",
+            r"\b(?:invalid|incorrect|bad|expired|missing|no) (?:\w{1,20} )?(?:@secret|login)\b(?! (?:at|in|near)\b)",
+            r"\b@secrets? (?:is |are |was |were |has |have |been |not |no ){1,3}(?:invalid|expired|missing|revoked)",
+            r"\b@secrets? (?:is |are |was |not |no ){1,3}(?:required|rejected|incorrect|valid|configured|provided|set)",
+            r"\blogin (?:failed|required)|\bnot logged in\b|\bdisallowed\b|\bdenied by\b",
+        ),
+    ),
+    # The tool's code broke.
+    (
+        CRASH,
+        (
+            "propert|variable|not a function|not iterable|not a constructor|attribute|object is not|"
+            "unsupported operand|positional|keyword argument|out of range|before assignment|recursion|call stack|"
+            "pointer|undefined is not|unpack|unboundlocal|keyerror|typeerror|indexerror|assertionerror|nameerror|"
+            "referenceerror|panic|traceback|segmentation|serializable|unhashable"
+        ),
+        (
+            r"cannot read propert|cannot (?:set|access|destructure) propert",
+            r"cannot access (?:local|free) variable|is not a function|is not iterable|is not a constructor",
+            r"has no attribute|object is not (?:subscriptable|callable|iterable)|unsupported operand type",
+            r"positional arguments?\b|got an unexpected keyword argument",
+            r"(?:list|string|tuple) index out of range|index out of range \[|referenced before assignment",
+            r"recursion depth|call stack size exceeded|nil pointer|null ?pointer|undefined is not",
+            r"cannot unpack|\bunboundlocalerror|\b(?:attribute|key|type|index|assertion|name|reference)error\b",
+            r"\bpanic(?:ked)?\b|traceback \(most recent|segmentation fault|not json serializable",
+            r"\bunhashable type|not enough values to unpack|too many values to unpack",
+        ),
+    ),
+    # Files and databases.
+    (_FULL, "no space|enospc|disk", (r"no space left|\benospc\b|disk (?:is )?full",)),
+    (
+        _FILE_ARGUMENT,
+        "enoent|eisdir|enotdir|eexist|enotempty|enametoolong|eloop|no such file|directory",
+        (
+            r"\b(?:enoent|eisdir|enotdir|eexist|enotempty|enametoolong|eloop)\b|no such file|is a directory",
+            r"not a directory",
+        ),
+    ),
+    (
+        _QUERY_ARGUMENT,
+        "syntax|not exist|no such|wrongtype|duplicate|constraint|division|unknown |out of range",
+        (
+            r"syntax ?error",
+            r"\b(?:relation|table|column|schema|function|role|index|collection|database|type)\b[^\n]{0,80}not exist",
+            r"no such (?:table|column|index)|\bwrongtype\b|duplicate (?:key|entry|column)",
+            r"violates [^\n]{0,80}constraint|invalid input syntax|division by zero",
+            r"unknown (?:column|table|database|command)|value out of range|integer out of range",
+            r"constraint failed",
+        ),
+    ),
+    # The server's side, in English.
+    (
+        _SERVER_DOWN,
+        "internal server|again |try later",
+        (r"internal server error|(?:try|retry) again (?:later|soon|in)\b|\b(?:try|retry) later",),
+    ),
+    (
+        _BROKEN,
+        (
+            "internal error|went wrong|unknown error|unexpected error|unspecified error|occurred|return value|"
+            "failed to parse|response|reply|answer|content-type|initiali|configur|environment variable|server"
+        ),
+        (
+            r"internal error|something went wrong|(?:unknown|unexpected|unspecified) error",
+            r"error (?:has )?occurred|unexpected return value",
+            r"failed to parse [^\n]{0,40}\b(?:response|reply|html|page|feed|xml)\b",
+            r"no (?:response|reply|answer) (?:from|received)",
+            r"(?:invalid|unexpected|malformed|empty|bad) (?:\w{1,20} ){0,2}(?:response|reply|answer|content-type)\b",
+            r"not (?:initiali[sz]ed|configured)|misconfigured|configuration error|environment variable",
+            r"server is not \w{1,40} |see (?:the )?server log",
+        ),
+    ),
+    # The caller's side, in English.
+    (
+        ARGUMENT,
+        (
+            "found|exist|valid|must|domain error|overflow|require|cannot |could not |unable to |"
+            "failed to parse|supported|allowed|permitted|not match|unknown|unrecogni|malformed|missing|out of |too |"
+            "please |expected|not something|illegal|incorrect|exceeds|can only|ambiguous|empty|nothing to|no |has no|"
+            "either |at least|at most|not a "
+        ),
+        (
+            r"not[ _]found|n[o']t exist|no such|\binvalid\b|\bnot (?:a )?valid\b|\bmust\b|\bdomain error",
+            r"\boverflow|(?:is|are) required|\brequire[sd]?\b|cannot (?:be|specify|use|find|create|parse|have)",
+            r"already exists?|\bunknown\b|could not (?:find|parse|locate|read)|unable to (?:find|parse|locate)",
+            r"failed to parse|\bunsupported\b|not supported|only [^\n]{1,80} (?:allowed|permitted|supported)",
+            r"not match|could not resolve to|\bunrecogni[sz]ed|\bmalformed\b|\bmissing\b",
+            r"out of (?:range|bounds)|too (?:long|short|large|small|big|many|few)",
+            r"please (?:provide|specify|supply|choose)|\bexpected\b|\bunexpected\b|not something|\billegal\b",
+            r"\bincorrect\b|\bexceeds\b|can only be|\bambiguous\b|\bempty\b|\bnothing to\b",
+            r"\bno [\w ]{1,60}(?:found|specified|provided|given|selected|staged|set|available|matching)\b",
+            r"\bhas no\b|either .{1,80}\bor\b|at (?:least|most) (?:one|two|\d)",
+            r"not a (?:number|directory|file|git|string|boolean)",
+        ),
+    ),
+)
+
+
+def spelled_out(pattern: str) -> str:
+    """
+    Return a pattern of the table with its fragments put in.
+    """
+    for name, fragment in _FRAGMENTS.items():
+        pattern = pattern.replace(name, fragment)
+    return pattern
+
+
+# ---- JSON-RPC
+
+#: What a JSON-RPC code means, together with a word.
+BY_RPC: Final[tuple[tuple[frozenset[int], str, Verdict], ...]] = (
+    (frozenset({-32000}), r"^connection closed", _UNREACHABLE),
+    (frozenset({-32001, -32600, 32600, -32000}), r"\bsession\b", _UNREACHABLE),
+    (frozenset({408}), r"", _LATE),
+)
+
+#: What a JSON-RPC code means when the words say nothing.
+BY_RPC_ALONE: Final[dict[int, Verdict]] = {-32601: NO_TOOL, -32602: ARGUMENT}

@@ -1,0 +1,255 @@
+"""
+Taking off an error text what is no evidence.
+
+Rule 1: what hosts and handlers put in front of a text goes first, then the form of JSON, then what
+the caller said.
+Rule 2: what the caller said (names, values, URLs, quoted code) goes as whole words, and leaves a
+gap.
+Rule 3: quantifiers are bounded, and nothing raises.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import islice
+from typing import Final, cast
+
+from toolfault._text import WINDOW, pattern
+
+
+#: Arguments that are this short are left in the text: they are words like "id" or "all".
+_SHORT: Final = 3
+
+#: How many strings of the arguments are looked for, among how many values, and how deep.
+_MAX_STRINGS: Final = 64
+_MAX_VALUES: Final = 10_000
+_MAX_DEPTH: Final = 4
+
+#: How many wrappers are taken off.
+_MAX_WRAPPERS: Final = 32
+
+#: Stands for what was taken out.
+_GAP: Final = "\N{HORIZONTAL ELLIPSIS}"
+
+
+# ---- wrappers
+
+#: The name of a tool in a text.
+NAME: Final = r"['\"`]?(?P<name>[\w./:-]{1,128})['\"`]?"
+
+_WRAPPERS: Final = (
+    r"(?:mcp ?error|jsonrpc error|json-rpc error)[ :]{1,2}(?P<code>-?\d{1,6}): ?",
+    r"(?:error|unexpected error|exception|failure|failed) (?:executing|calling|running|invoking|in|while executing)"
+    r" (?:the )?(?:tool )?" + NAME + r"(?: tool)?: ?",
+    r"tool " + NAME + r" (?:execution )?(?:failed|error)(?: with(?: an)? (?:error|exception))?: ?",
+    r"failed to (?:execute|call|run|invoke) (?:the )?tool " + NAME + r": ?",
+    r"(?:tool execution (?:failed|error)|caught exception[.:]|mcperror:|toolerror:|(?:unexpected )?error:)\s{0,20}",
+    r"(?:exception:|(?:an (?:unexpected )?)?error occurred:|\w{1,40}\.calltool:)\s{0,20}",
+    r"(?:#{1,4} ?error\b|\*\*[\w ]{0,20}error\*\*):?\s{0,20}",
+    r"[\N{CROSS MARK}\N{WARNING SIGN}\N{HEAVY BALLOT X}\N{BALLOT X}]\ufe0f?\s{0,20}",
+)
+
+
+@cache
+def _wrapper() -> re.Pattern[str]:
+    # A name of a group can stand only once in a pattern.
+    alternatives = [
+        source.replace("?P<name>", f"?P<name{number}>") for number, source in enumerate(_WRAPPERS)
+    ]
+    return re.compile(r"\s{0,20}(?:" + "|".join(alternatives) + ")", re.IGNORECASE)
+
+
+def peel(text: str, tool: str | None = None) -> str:
+    """
+    Return a text without what hosts and handlers put in front of it; never empty unless the text
+    is.
+
+    A wrapper that names a tool is taken off only if it names this one, or if none is given.
+    """
+    return unwrapped(text, tool)[0]
+
+
+def unwrapped(text: str, tool: str | None) -> tuple[str, int | None]:
+    """
+    Return a text as `peel` does, and the JSON-RPC code that the innermost wrapper told.
+    """
+    code: int | None = None
+    start = 0
+    for _ in range(_MAX_WRAPPERS):
+        match = _wrapper().match(text, start)
+        if match is None:
+            break
+        groups = match.groupdict()
+        names = [name for key, name in groups.items() if name and key != "code"]
+        if (names and not is_tool(names[0], tool)) or not text[
+            match.end() : match.end() + WINDOW
+        ].strip():
+            break
+        code = int(groups["code"]) if groups["code"] else code
+        start = match.end()
+    return text[start:], code
+
+
+def is_tool(name: str, tool: str | None) -> bool:
+    """
+    Tell whether a name is that of the called tool, also without a gateway's prefix; any is, if that
+    is not known.
+    """
+    if tool is None:
+        return True
+    name, tool = name.strip(".:").lower(), tool.lower()
+    return name == tool or (
+        bool(name) and tool.endswith(name) and not tool[-len(name) - 1].isalnum()
+    )
+
+
+# ---- JSON in a text
+
+_STATUS_KEYS: Final = frozenset(
+    {"status", "statuscode", "httpstatus", "httpstatuscode", "code", "httpcode", "errorcode"}
+)
+_CODE_KEYS: Final = frozenset(
+    {"code", "type", "errortype", "errorcode", "reason", "name", "status", "kind"}
+)
+_TEXT_KEYS: Final = frozenset(
+    (
+        *("message", "msg", "error", "errors", "detail", "details", "title", "cause"),
+        *("errordescription", "errormessage", "result", "data"),
+    )
+)
+
+
+def loaded(text: str) -> object:
+    """
+    Return the JSON that a text is. None: it is none.
+    """
+    try:
+        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def spoken(body: str) -> str:
+    """
+    Return JSON as lines of prose, other text as it is.
+    """
+    value = loaded(body)
+    if isinstance(value, list):
+        return _spoken_list(cast("list[object]", value)) or body
+    if isinstance(value, dict):
+        return "\n".join(_lines(cast("object", value), _MAX_DEPTH)) or body
+    return body
+
+
+def _spoken_list(items: list[object]) -> str | None:
+    # A validator's list (zod). One whose paths are all empty did not look at arguments.
+    issues = [cast("dict[str, object]", item) for item in items if isinstance(item, dict)]
+    if not issues or not all("path" in issue for issue in issues):
+        return None
+    return "invalid arguments" if any(issue["path"] for issue in issues) else "unexpected response"
+
+
+def _lines(value: object, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield peel(value)
+    elif isinstance(value, list) and depth:
+        for item in cast("list[object]", value)[:_MAX_STRINGS]:
+            yield from _lines(item, depth - 1)
+    elif isinstance(value, dict) and depth:
+        for key, member in cast("dict[str, object]", value).items():
+            yield from _member_lines(re.sub(r"[\W_]", "", key).lower(), member, depth - 1)
+
+
+def _member_lines(name: str, member: object, depth: int) -> Iterator[str]:
+    if name in _STATUS_KEYS and re.fullmatch(r"[45]\d\d", str(member)):
+        yield f"http status {member}"
+    elif name in _CODE_KEYS and isinstance(member, str):
+        yield _words_of(member)
+    elif name in _TEXT_KEYS:
+        yield from _lines(member, depth)
+
+
+def _words_of(name: str) -> str:
+    # RateLimitError and RATE_LIMIT as they would be said.
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+", " ", name[:WINDOW])
+
+
+# ---- what the caller said
+
+
+def strings_in(arguments: Mapping[str, object] | None) -> list[str]:
+    """
+    Return the strings among the arguments of a call, each cut to the window.
+    """
+    values = islice(_values(arguments, _MAX_DEPTH), _MAX_VALUES)
+    return list(
+        islice((value[:WINDOW] for value in values if isinstance(value, str)), _MAX_STRINGS)
+    )
+
+
+def _values(value: object, depth: int) -> Iterator[object]:
+    yield value
+    if depth and isinstance(value, Mapping):
+        for member in cast("Mapping[object, object]", value).values():
+            yield from _values(member, depth - 1)
+    elif depth and isinstance(value, list | tuple):
+        for member in cast("Iterable[object]", value):
+            yield from _values(member, depth - 1)
+
+
+_NO_EVIDENCE: Final = (
+    r"input_value=[^\n]{0,500}?(?=, input_type=|\n|$)",
+    r"[a-z][a-z0-9+.-]{1,15}://[^\s'\"<>`]{0,2000}",
+    r"```[^`]{0,4000}```",
+    r"`[^`\n]{1,400}`",
+    # Quoted names; what is said in several words is left, and so is a member of JSON.
+    r"(?<!\":)(?<!\": )(?<!\w)(?:'[^\s']{1,200}'|\"[^\s\"]{1,200}\")(?!\w)",
+    r"(?<![\w/.])(?:[a-z]:\\|\.{0,2}/)[^\s'\",;()]{1,1000}",
+)
+
+_MARKS: Final = r"[=/\\`'\"]"
+
+
+@cache
+def _no_evidence() -> re.Pattern[str]:
+    return re.compile("|".join(_NO_EVIDENCE), re.IGNORECASE)
+
+
+def without_said(text: str, tool: str | None, said: Iterable[str]) -> str:
+    """
+    Return a text without the names and values of the call, and without what is quoted.
+    """
+    values = {value.strip() for value in said if len(value) > _SHORT}
+    if tool is not None and len(tool) > _SHORT:
+        values.add(tool)
+    # As they are, and as a repr writes them.
+    values |= {repr(value)[1:-1] for value in values}
+    for value in sorted(values, key=len, reverse=True):
+        if len(value) > _SHORT:
+            text = _cut(text, value)
+    # One of these characters is in all that would go.
+    return _no_evidence().sub(_GAP, text) if pattern(_MARKS).search(text) else text
+
+
+def _cut(text: str, value: str) -> str:
+    # Whole words only: an argument "time" says nothing about "timeout".
+    parts: list[str] = []
+    start = at = 0
+    while (at := text.find(value, at)) >= 0:
+        end = at + len(value)
+        inside = (at > 0 and _joins(text[at - 1], value[0])) or (
+            end < len(text) and _joins(text[end], value[-1])
+        )
+        if inside:
+            at += 1
+            continue
+        parts += text[start:at], _GAP
+        start = at = end
+    return "".join((*parts, text[start:]))
+
+
+def _joins(one: str, other: str) -> bool:
+    return (one.isalnum() or one == "_") and (other.isalnum() or other == "_")

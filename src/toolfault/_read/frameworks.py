@@ -1,0 +1,296 @@
+"""
+What agent frameworks make of a failed tool call, turned back into a result.
+
+Rule 1: a framework is known by the members of its object, or by the fixed words that it puts before
+a text; it is never imported.
+Rule 2: where it has a flag of its own, that flag decides. Its fixed words are a flag where it has
+no other.
+Rule 3: nothing here is judged or made safe; the reader of results does both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, TypeAlias
+
+from toolfault._json import is_array, is_mapping
+from toolfault._text import pattern, safe_str
+from toolfault._untrusted import full_envelope
+from toolfault._wire import MAX_JSON, advised_in, as_mapping, json_in, member, read
+
+
+Result: TypeAlias = dict[str, Any]
+"""
+A result in wire spelling.
+"""
+
+
+def retold(answer: object) -> object:
+    """
+    Return the result that an agent framework was given, as far as its own form of it tells. None:
+    it is no such form.
+    """
+    if isinstance(answer, str):
+        return _of_text(answer)
+    names = _names_of(answer)
+    # Most answers are the SDKs' own results, and known at a glance.
+    if "isError" in names or "structuredContent" in names:
+        if "toolUseId" not in names:
+            return None
+    elif not names or ("structured_content" in names and "tool_output" not in names):
+        return None
+    for wanted, retell in _FORMS:
+        if wanted <= names:
+            return retell(answer)
+    return None
+
+
+def _names_of(answer: object) -> AbstractSet[Any]:
+    try:
+        return answer.keys() if is_mapping(answer) else vars(answer).keys()
+    except Exception:  # noqa: BLE001 -- a stranger's object; many have no members at all
+        return frozenset()
+
+
+def _result(content: Any, *, failed: bool, structured: Any = None, meta: Any = None) -> Result:
+    content = [content] if is_mapping(content) else content
+    if not isinstance(content, str) and not is_array(content):
+        content = [] if content is None else safe_str(content)
+    return {"isError": failed, "content": content, "structuredContent": structured, "_meta": meta}
+
+
+# ---- objects
+
+
+def _langchain(message: Any) -> Result:
+    artifact = member(message, "artifact")
+    return _result(
+        member(message, "content"),
+        failed=member(message, "status") == "error",
+        structured=member(artifact, "structured_content", "structuredContent"),
+    )
+
+
+def _pydantic_ai(part: Any) -> Result:
+    content = member(part, "content")
+    failed = member(part, "part_kind") == "retry-prompt" or member(part, "outcome") in (
+        "failed",
+        "retried",
+    )
+    if is_mapping(content):
+        return _result([], failed=failed, structured=content)
+    if is_array(content):
+        # What pydantic found wrong with the arguments.
+        content = [member(item, "msg") or item for item in content[:_MAX_ITEMS]]
+    return _result(content, failed=failed)
+
+
+def _strands(result: Any) -> Result:
+    return _result(
+        member(result, "content"),
+        # A cancellation on this side is no failure of the tool.
+        failed=member(result, "status") == "error" and member(result, "cancelled") is not True,
+        structured=member(result, "structuredContent"),
+        meta=member(result, "metadata"),
+    )
+
+
+def _llama_index(output: Any) -> object:
+    raw = member(output, "raw_output")
+    if isinstance(raw, BaseException) or read(raw) is not None:
+        return raw
+    said = member(output, "content")
+    return retold(said) or _result(said, failed=member(output, "is_error") is True)
+
+
+def _autogen(result: Any) -> Result:
+    items = member(result, "result")
+    content = [member(item, "content") for item in items[:_MAX_ITEMS]] if is_array(items) else items
+    return _result(content, failed=member(result, "is_error") is True)
+
+
+def _openai_agents(context: Any) -> Result:
+    return _result(
+        member(context, "tool_output"),
+        failed=member(context, "is_error") is True,
+        structured=member(context, "structured_content"),
+        meta=member(context, "result_meta"),
+    )
+
+
+def _crewai(failure: Any) -> Result:
+    message, code, details = (
+        member(failure, "message"),
+        member(failure, "code"),
+        member(failure, "details"),
+    )
+    if full_envelope(details) is None:
+        reason = member(member(failure, "reason"), "value") or member(failure, "reason")
+        details = {
+            "code": code,
+            "reason": _CREWAI.get(reason) if isinstance(reason, str) else None,
+            "message": message,
+        }
+        # Unset, it is False like the one that was meant.
+        details["retryable"] = True if member(failure, "retryable") is True else None
+    return _result(message, failed=True, structured=details)
+
+
+def _agno(result: Any) -> Result | None:
+    content = member(result, "content")
+    told = _of_text(content) if isinstance(content, str) else None
+    if (
+        told is not None
+        and (structured := member(member(result, "metadata"), "structured_content")) is not None
+    ):
+        told["structuredContent"] = structured
+    return told
+
+
+def _agent_framework(content: Any) -> object:
+    exception = member(content, "exception")
+    if exception is None:
+        return None
+    said = member(content, "result")
+    return (
+        exception
+        if isinstance(exception, BaseException)
+        else _result(said or exception, failed=True)
+    )
+
+
+def _text_item(item: Any) -> Result | None:
+    said = member(item, "text")
+    return _of_text(said) if isinstance(said, str) else None
+
+
+def _mcp_use(error: Any) -> Result | None:
+    # The name of a client-side class, the text, a traceback of the client, and a code that is
+    # mostly unset.
+    said, code = member(error, "details"), member(error, "code")
+    if not isinstance(said, str) or not isinstance(member(error, "error"), str):
+        return None
+    return _result(
+        said, failed=True, structured=None if code == "UNKNOWN" else {"code": code, "message": said}
+    )
+
+
+def _google_adk(answer: Any) -> Result | None:
+    said = member(answer, "error")
+    return (
+        _result(said, failed=True)
+        if isinstance(said, str) and said and len(_names_of(answer)) == 1
+        else None
+    )
+
+
+#: How many items of a list are looked at.
+_MAX_ITEMS: Final = 64
+
+#: The reasons of crewAI that say what went wrong, in words that are known here.
+_CREWAI: Final = {
+    "usage_limit": "usage_limit_exceeded",
+    "unknown_tool": "unknown_tool",
+    "invalid_input": "invalid_input",
+}
+
+#: The members by which each form is known, and who reads it; the first that fits.
+_FORMS: Final[tuple[tuple[frozenset[str], Callable[[Any], object]], ...]] = (
+    (frozenset({"raw_output", "tool_name"}), _llama_index),
+    (frozenset({"status", "tool_call_id", "content"}), _langchain),
+    (frozenset({"part_kind", "tool_call_id", "content"}), _pydantic_ai),
+    (frozenset({"status", "toolUseId", "content"}), _strands),
+    (frozenset({"is_error", "result", "name"}), _autogen),
+    (frozenset({"is_error", "structured_content", "tool_output"}), _openai_agents),
+    (frozenset({"message", "reason", "code", "retryable", "details"}), _crewai),
+    (frozenset({"content", "metadata", "images"}), _agno),
+    (frozenset({"call_id", "exception", "result"}), _agent_framework),
+    (frozenset({"error", "details", "stack", "code"}), _mcp_use),
+    (frozenset({"error"}), _google_adk),
+    (frozenset({"type", "text"}), _text_item),
+)
+
+
+# ---- texts
+
+#: What agno, openai-agents and agent-framework put before a text, or instead of it.
+_WORDS: Final = (
+    r"Error from MCP tool '[^'\n]{1,200}': ?"
+    r"|An error occurred while running the tool\. Please try again\.(?: Error: |\Z)"
+    r"|Error: Function failed\.\Z"
+)
+
+
+def _of_text(text: str) -> Result | None:
+    if len(text) > MAX_JSON:
+        return None
+    if (told := advised_in(text)) is not None and told.code is not None:
+        return _result(text, failed=True)
+    if text[:1] == "{":
+        body = as_mapping(json_in(text))
+        if member(body, "isError", "is_error") is True:
+            return dict(body)
+        return _result(text, failed=True) if full_envelope(body) is not None else None
+    if (words := pattern(_WORDS).match(text)) is not None:
+        rest = text[words.end() :]
+        return _result(list(_texts_in(rest)) or rest or text, failed=True)
+    return _of_repr(text) if pattern(_REPR).match(text) else None
+
+
+# A result of either SDK as Python shows it; in it a string, what JSON writes in another way, and
+# the flag. A string that nothing closes ends with the text, or each quotation mark in it would be
+# tried anew.
+_REPR: Final = r"(?:_?meta|content|result_type)="
+_STRING: Final = r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)"
+_TOKEN: Final = rf"(?s){_STRING}|\b(?:True|False|None)\b"
+_TEXT: Final = rf"(?s)\btext=({_STRING})"
+_ESCAPE: Final = r"(?s)\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))"
+_FAILED: Final = r"\b(?:isError|is_error)=True\b"
+_LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r"}
+_CONSTANTS: Final = {"True": "true", "False": "false", "None": "null"}
+
+
+def _of_repr(text: str) -> Result | None:
+    if pattern(_FAILED).search(pattern(f"(?s){_STRING}").sub("", text)) is None:
+        return None
+    converted = pattern(_TOKEN).sub(_as_json, text)
+    return _result(
+        list(_texts_in(text)),
+        failed=True,
+        structured=_object_after(r"\bstructured_?[cC]ontent=(?=\{)", converted),
+        meta=_object_after(r"\b_?meta=(?=\{)", converted),
+    )
+
+
+def _texts_in(text: str) -> Iterator[str]:
+    for found in pattern(_TEXT).finditer(text):
+        yield _unquoted(found[1])
+
+
+def _as_json(token: re.Match[str]) -> str:
+    return _CONSTANTS.get(token[0]) or json.dumps(_unquoted(token[0]))
+
+
+def _unquoted(literal: str) -> str:
+    return pattern(_ESCAPE).sub(_character, literal[1:-1])
+
+
+def _character(escape: re.Match[str]) -> str:
+    letter: str | None = escape[4]
+    if letter is not None:
+        return _LETTERS.get(letter, letter)
+    number = int(escape[1] or escape[2] or escape[3], 16)
+    return chr(number) if number <= sys.maxunicode else ""
+
+
+def _object_after(start: str, text: str) -> Mapping[Any, Any] | None:
+    if (match := pattern(start).search(text)) is None:
+        return None
+    try:
+        return as_mapping(json.JSONDecoder().raw_decode(text, match.end())[0])
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,392 @@
+"""
+Weaker forms of a failure: an envelope with members missing, SEP-3313's object, and other people's.
+
+Rule 1: a member counts alone; what makes no sense is as if it were not there.
+Rule 2: a word of the contract decides, then a word of another vocabulary, then a status, then the
+text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode, fold_category, fold_code
+from toolfault._json import is_array, is_mapping
+from toolfault._meanings.words import meaning_of
+from toolfault._prose.careful import careful
+from toolfault._retry_after import claimed_seconds
+from toolfault._text import WINDOW
+from toolfault._untrusted import ID_BYTES, MAX_CAUSES, envelope_of, first_shown, http_status, shown
+from toolfault._verdict import Outcome, Verdict
+from toolfault._wire import advised_in, as_flag, as_mapping, json_in
+from toolfault.errors import FoundIn, ToolFault
+
+
+#: How deep objects may stand in one another's ``error``.
+_MAX_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """
+    What the caller knows of its call.
+    """
+
+    tool: str | None = None
+    arguments: Mapping[str, Any] | None = None
+
+    def prose(self, text: str, rpc_code: int | None = None) -> Verdict | None:
+        """
+        Return what a text shows, as `careful` does.
+        """
+        # As a framework hands them on: not every one looks at what a model calls a tool.
+        tool = self.tool[:ID_BYTES] if isinstance(self.tool, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+        return careful(text[:WINDOW], tool=tool, arguments=self.arguments, rpc_code=rpc_code)
+
+
+def layers(body: Any) -> Iterator[Mapping[Any, Any]]:
+    """
+    Go through an object and what wrappers put into it: ``{"error": {...}}``, and the SDKs'
+    ``{"result": ...}``.
+    """
+    if not is_mapping(body):
+        return
+    yield body
+    for name in _WRAPPERS:
+        inner: Any = body.get(name)
+        if isinstance(inner, str):
+            inner = json_in(inner)
+        if is_mapping(inner):
+            yield inner
+
+
+#: Members in which the whole failure may stand; the last is errgate's.
+_WRAPPERS: Final = ("error", "result", "error_verdict")
+
+
+# ---- claims
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """
+    What an object claims about a failure; None where it claims nothing that makes sense.
+    """
+
+    word: str | None
+    own: bool
+    status: int | None
+    number: int | None
+    message: str | None
+    category: McpErrorCategory | None
+    retryable: bool | None
+    delay: int | None
+    hint: str | None
+    causes: tuple[Any, ...]
+
+    def verdict(self, reader: Reader) -> Verdict:
+        """
+        Return what it claims that went wrong.
+        """
+        if self.own:
+            return Verdict(code=fold_code(self.word or ""))
+        if self.word is not None and (meant := meaning_of(self.word)) is not None:
+            return meant
+        if self.status is not None:
+            return of_status(self.status)
+        if self.message and (meant := reader.prose(self.message, self.number)) is not None:
+            return meant
+        if self.number in _NUMBERS:
+            return meaning_of(_NUMBERS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
+        return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
+
+    def filled(self, other: Claim, *, words: bool = False) -> Claim:
+        """
+        Return this claim, with what it leaves open taken from another.
+
+        Args:
+            other: What the object around it claims, or one in it.
+            words: Take the word as well, where this claim has none.
+        """
+        taken = {name: getattr(other, name) for name in _FILLED if getattr(self, name) is None}
+        if words and self.word is None:
+            taken |= {"word": other.word, "own": other.own}
+        return replace(self, **taken)
+
+    def fault(
+        self,
+        found_in: FoundIn,
+        reader: Reader,
+        *,
+        texts: Iterable[str] = (),
+        received: Any = None,
+        outcome: Outcome | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> ToolFault:
+        """
+        Return the fault that it comes to.
+
+        Args:
+            found_in: Where the object stood.
+            reader: What the caller knows of its call.
+            texts: Texts beside the object, for one without a message.
+            received: The object as it came.
+            outcome: From our place in ``_meta``.
+            facts: Likewise.
+        """
+        verdict = self.verdict(reader)
+        said = self.message or first_shown(text for text in texts if json_in(text) is None)
+        if not said and self.word:
+            said = f"The tool failed with the code {shown(self.word, ID_BYTES)}."
+        said = said or verdict.message or ""
+        facts = dict(facts or {})
+        if self.status is not None:
+            facts.setdefault("upstream_status", self.status)
+        envelope = envelope_of(
+            verdict.code,
+            said,
+            category=verdict.category if self.category is None else self.category,
+            retryable=verdict.retryable if self.retryable is None else self.retryable,
+            retry_after_seconds=verdict.retry_after_seconds if self.delay is None else self.delay,
+            hint=self.hint,
+            causes=self.causes,
+        )
+        return ToolFault.of(
+            envelope, found_in=found_in, received=received, outcome=outcome, facts=facts
+        )
+
+
+#: What one claim may take from another.
+_FILLED: Final = ("status", "retryable", "delay", "hint")
+
+_CODE_NAMES: Final = (
+    *(
+        "code",
+        "error_code",
+        "errorCode",
+        "error_type",
+        "errorType",
+        "type",
+        "kind",
+        "reason",
+        "name",
+        "status",
+    ),
+    # A word may stand where a sentence would, or a category of another vocabulary be the only one.
+    *("error", "error_category", "errorCategory", "category"),
+)
+_CATEGORY_NAMES: Final = ("category", "errorCategory", "error_category")
+_STATUS_NAMES: Final = (
+    "status",
+    "status_code",
+    "statusCode",
+    "http_status",
+    "httpStatus",
+    "code",
+    "error_code",
+)
+#: Under the first a text is what went wrong; under the second it may be anything, unless something
+#: else tells.
+_MESSAGE_NAMES: Final = (
+    "message",
+    "error",
+    "error_message",
+    "errorMessage",
+    "detail",
+    "error_description",
+)
+_OTHER_MESSAGE_NAMES: Final = ("details", "description", "title", "summary", "diagnostics")
+_RETRYABLE_NAMES: Final = ("retryable", "is_retryable", "isRetryable")
+_SECONDS_NAMES: Final = (
+    *(
+        "retry_after_seconds",
+        "retryAfterSeconds",
+        "retry_after_s",
+        "retry_after",
+        "retryAfter",
+        "Retry-After",
+    ),
+)
+_MILLISECONDS_NAMES: Final = ("retry_after_ms", "retryAfterMs")
+_HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance", "recovery")
+
+#: The members of an object that says what happened: the first is that object, the second adds to
+#: what it says.
+_INNER_NAMES: Final = ("error", "errors")
+_ADDING_NAMES: Final = ("data", "extensions")
+
+#: What JSON-RPC's free numbers mean to mcp-ts-core, where the words say nothing.
+_NUMBERS: Final = {
+    -32000: "service_unavailable",
+    -32001: "not_found",
+    -32002: "conflict",
+    -32003: "rate_limited",
+    -32004: "timeout",
+    -32005: "forbidden",
+    -32006: "unauthorized",
+    -32007: "validation",
+}
+
+
+def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
+    """
+    Return what an object claims about a failure. None: nothing that tells more than its text would.
+    """
+    claim = _claim_alone(obj)
+    for name in _INNER_NAMES if depth else ():
+        if name == "errors" and claim is not None and claim.message:
+            break
+        if (inner := _claim_in(obj.get(name), depth)) is not None:
+            # The inner object says what happened; the outer may add a delay or a status.
+            claim = inner if claim is None else inner.filled(claim)
+            break
+    for name in _ADDING_NAMES if depth and claim is not None else ():
+        if claim is not None and (more := _claim_in(obj.get(name), depth)) is not None:
+            claim = claim.filled(more, words=True)
+    return claim
+
+
+def _claim_in(value: Any, depth: int) -> Claim | None:
+    if is_array(value) and value:
+        value = value[0]
+    return claim_of(value, depth - 1) if is_mapping(value) else None
+
+
+def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
+    category, retryable, delay = _category(obj), _flag(obj), _delay(obj)
+    own_shape = retryable is not None and isinstance(obj.get("category"), str)
+    word = _word(obj, own_shape=own_shape)
+    own = word is not None and (_is_known(word) or (own_shape and word == obj.get("code")))
+    if category is McpErrorCategory.UNKNOWN and not own:
+        # A word of another vocabulary says nothing here.
+        category = None
+    causes, number = obj.get("cause_chain"), obj.get("code")
+    hint = _first_text(obj, _HINT_NAMES) or _first_text(
+        as_mapping(obj.get("recovery")), _HINT_NAMES
+    )
+    claim = Claim(
+        word=word,
+        own=own,
+        status=next(
+            (
+                status
+                for name in _STATUS_NAMES
+                if (status := http_status(obj.get(name))) is not None
+            ),
+            None,
+        ),
+        number=number if type(number) is int and -32768 <= number <= -32000 else None,
+        message=_first_text(obj, _MESSAGE_NAMES),
+        category=category,
+        retryable=retryable,
+        delay=delay,
+        hint=hint,
+        causes=tuple(causes[-MAX_CAUSES:]) if is_array(causes) else (),
+    )
+    if not (
+        claim.word
+        or claim.message
+        or hint
+        or {claim.status, claim.number, delay, retryable} != {None}
+    ):
+        return None
+    return (
+        claim if claim.message else replace(claim, message=_first_text(obj, _OTHER_MESSAGE_NAMES))
+    )
+
+
+def claim_in(text: str) -> Claim | None:
+    """
+    Return what a text claims by the words in which our own half tells a model of a failure. None:
+    nothing.
+    """
+    told = advised_in(text)
+    if told is None:
+        return None
+    return Claim(
+        word=told.code,
+        own=told.code is not None,
+        status=None,
+        number=None,
+        message=told.message,
+        category=None,
+        retryable=told.retryable,
+        delay=claimed_seconds(told.wait),
+        hint=told.hint,
+        causes=(),
+    )
+
+
+def _is_known(word: str) -> bool:
+    return fold_code(word) is not McpErrorCode.UNKNOWN or word == McpErrorCode.UNKNOWN
+
+
+def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
+    """
+    Return the word by which an object names its failure: one that means something here, else the
+    first.
+    """
+    code: Any = obj.get("code")
+    if isinstance(code, str) and code and (own_shape or _is_known(code)):
+        return code[:WINDOW]
+    words = [
+        word[:WINDOW] for name in _CODE_NAMES if isinstance(word := obj.get(name), str) and word
+    ]
+    # Only these two are a name for a failure and nothing else.
+    return next((word for word in words if meaning_of(word)), None) or next(
+        (
+            word[:WINDOW]
+            for name in ("code", "error_code", "errorCode")
+            if isinstance(word := obj.get(name), str) and word
+        ),
+        None,
+    )
+
+
+def said_in(body: Any) -> Iterator[str]:
+    """
+    Go through the texts by which an object, and what stands in it, may say what went wrong.
+    """
+    for candidate in layers(body):
+        if (said := _first_text(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES))) is not None:
+            yield said
+
+
+def _category(obj: Mapping[Any, Any]) -> McpErrorCategory | None:
+    values = (obj.get(name) for name in _CATEGORY_NAMES)
+    return next((fold_category(value) for value in values if isinstance(value, str)), None)
+
+
+def _flag(obj: Mapping[Any, Any]) -> bool | None:
+    return next(
+        (flag for name in _RETRYABLE_NAMES if (flag := as_flag(obj.get(name))) is not None), None
+    )
+
+
+def _delay(obj: Mapping[Any, Any]) -> int | None:
+    for names, per_second in ((_SECONDS_NAMES, 1), (_MILLISECONDS_NAMES, 1000)):
+        for name in names:
+            if (seconds := claimed_seconds(obj.get(name), per_second=per_second)) is not None:
+                return seconds
+    return None
+
+
+def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:
+    for name in names:
+        value: Any = obj.get(name)
+        if is_array(value) and value:
+            value = value[0]
+        if isinstance(value, str) and value and not value.isspace():
+            return value
+    return None
+
+
+def of_status(status: int) -> Verdict:
+    """
+    Return what an HTTP status means of which a tool tells.
+    """
+    from toolfault.rules.http import verdict_for  # noqa: PLC0415 -- a table that few answers need
+
+    return verdict_for(status)

@@ -1,0 +1,129 @@
+"""
+Cutting the server's layout out of paths.
+
+Rule 1: of a path below a root no more than the last component stays, or what the caller itself
+wrote of it.
+Rule 2: folders that every machine has say nothing, and stay.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+
+#: The longest path, in characters, that is recognised as one.
+_LONGEST_PATH: Final = 1024
+
+#: Folders that every machine has say nothing.
+_EVERYWHERE: Final = frozenset(
+    (
+        "/usr",
+        "/usr/local",
+        "/bin",
+        "/lib",
+        "/opt",
+        "/etc",
+        "/var",
+        "/home",
+        "/Users",
+        "/mnt",
+        "/srv",
+        "/private",
+    )
+)
+
+
+def without_layout(text: str, roots: tuple[str, ...], known: Iterable[str] = ()) -> str:
+    """
+    Return a text in which absolute paths below a root show no more than their last component.
+
+    Args:
+        text: Any text.
+        roots: The folders, as `folders` or `known_roots` returns them.
+        known: What the caller itself wrote; a path, or the end of one, that stands here stays as it
+            was written.
+    """
+    if "/" not in text and "\\" not in text:
+        return text
+    # A Windows path has too many spellings for a substring test.
+    if not any(root in text or "\\" in root for root in roots):
+        return text
+    written = [word for word in known if word and len(word) <= _LONGEST_PATH]
+    return _path_below(roots).sub(lambda path: _shortened(path, written), text)
+
+
+def folders(roots: Iterable[str]) -> tuple[str, ...]:
+    """
+    Return the folders whose layout is worth hiding, the longest first.
+    """
+    found = {root.rstrip("/\\") for root in roots}
+    return tuple(
+        sorted(
+            (root for root in found if len(root) > 2 and root not in _EVERYWHERE),
+            key=len,
+            reverse=True,
+        )
+    )
+
+
+def known_roots() -> tuple[str, ...]:
+    """
+    Return the folders that Python and this process live in.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109 -- pathlib costs more, and no path is made of it
+    except OSError:
+        here = ""
+    return _roots_at(here, os.path.expanduser("~"))  # noqa: PTH111 -- as above
+
+
+@lru_cache(maxsize=16)
+def _roots_at(here: str, home: str) -> tuple[str, ...]:
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    roots = [here, home, sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)]  # noqa: PTH120 -- as above
+    roots += [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    roots += [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
+    roots += ["/tmp", "/var/tmp"]  # noqa: S108 -- names, nothing is written there
+    if main:
+        roots.append(os.path.dirname(os.path.abspath(main)))  # noqa: PTH100, PTH120 -- as above
+    return folders(root for root in roots if os.path.isabs(root))  # noqa: PTH117 -- as above
+
+
+@lru_cache(maxsize=64)
+def _path_below(roots: tuple[str, ...]) -> re.Pattern[str]:
+    spelled: list[str] = []
+    for root in roots:
+        parts = r"(?:/|\\{1,2})".join(re.escape(part) for part in re.split(r"[/\\]", root))
+        # Windows looks at no case.
+        spelled.append(f"(?i:{parts})" if "\\" in root else parts)
+    anywhere = "|".join(spelled)
+    # Between quotes a path may hold spaces.
+    return re.compile(
+        rf"""(?:(?<=(["'`]))|(?<=://)|(?<![\w.~/\\-]))({anywhere})(?:"""
+        rf"""(?(1)[/\\](?:(?!\1|[ ][/\\])[^\n<>|*?:]){{0,{_LONGEST_PATH}}}(?=\1)|(?!))"""
+        rf"""|[/\\][^\s"'`<>|*?:]{{0,{_LONGEST_PATH}}}|(?![\w.-]))"""
+    )
+
+
+def _shortened(found: re.Match[str], known: list[str]) -> str:
+    path = found[0].rstrip(".,;)]}")
+    rest = found[0][len(path) :]
+    normal, root = _normal(path), _normal(found[2])
+    best = ""
+    for word in known:
+        end = _normal(word)
+        if (end == root or end.startswith(root + "/")) and f"{normal}/".startswith(end + "/"):
+            # The caller named the folder in full, or the path itself.
+            return found[0]
+        if end and normal.endswith("/" + end) and len(word) > len(best):
+            best = word
+    return (best or normal.rpartition("/")[2]) + rest
+
+
+def _normal(path: str) -> str:
+    return re.sub(r"[/\\]+", "/", path).removeprefix("./").rstrip("/")

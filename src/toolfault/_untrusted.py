@@ -1,0 +1,178 @@
+"""
+What a peer sent, made safe: texts, facts, and envelopes.
+
+Rule 1: what a peer sends is a claim. A claim that makes no sense is dropped alone.
+Rule 2: no text of a peer goes on but through `shown`: redacted, and cut to size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final, get_args
+
+from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._envelope import InvalidEnvelope, McpExecuteError, made
+from toolfault._json import is_array, is_mapping
+from toolfault._record import RECORD_FACT, read_record
+from toolfault._redact import Redactor
+from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, safe_str
+from toolfault._verdict import Origin, Outcome, Verdict
+
+
+#: How many causes are kept, the newest; the server half writes no more.
+MAX_CAUSES: Final = 8
+
+#: The size of an id, or of a foreign code, in bytes; and how many violations are kept.
+ID_BYTES: Final = 128
+_MAX_VIOLATIONS: Final = 32
+
+_ORIGINS: Final = frozenset(get_args(Origin))
+_OUTCOMES: Final = frozenset(get_args(Outcome))
+
+SILENT: Final = "The tool failed without saying why."
+
+
+# ---- texts
+
+
+@cache
+def _redactor() -> Redactor:
+    # Paths stay: they are the server's own, and what it told is told.
+    return Redactor(roots=())
+
+
+def shown(text: Any, limit: int) -> str:
+    """
+    Return what may be shown of a text, in at most *limit* bytes of UTF-8; empty for what is none.
+    """
+    return _redactor().scrub(text, limit) if isinstance(text, str) and text else ""
+
+
+def first_shown(texts: Iterable[str]) -> str:
+    """
+    Return the first of these texts of which something may be shown, as a message; empty if there is
+    none.
+    """
+    return next((said for text in texts if (said := shown(text, MESSAGE_BYTES))), "")
+
+
+# ---- envelopes
+
+
+def envelope_of(
+    code: McpErrorCode,
+    message: str,
+    *,
+    category: McpErrorCategory | None = None,
+    retryable: bool | None = None,
+    retry_after_seconds: int | None = None,
+    hint: Any = None,
+    causes: Iterable[Any] = (),
+) -> McpExecuteError:
+    """
+    Return an envelope of what makes sense of a claim, its texts made safe. None: the code's
+    default.
+    """
+    default_category, default_retryable = DEFAULTS[code]
+    return made(
+        code=code,
+        message=shown(message, MESSAGE_BYTES) or SILENT,
+        category=default_category if category is None else category,
+        retryable=default_retryable if retryable is None else retryable,
+        retry_after_seconds=retry_after_seconds,
+        hint=shown(hint, HINT_BYTES) or None,
+        cause_chain=tuple(text for cause in causes if (text := shown(cause, CAUSE_BYTES))),
+    )
+
+
+def of_verdict(verdict: Verdict, text: str) -> McpExecuteError:
+    """
+    Return the envelope that a verdict on a text comes to.
+    """
+    return envelope_of(
+        verdict.code,
+        text,
+        category=verdict.category,
+        retryable=verdict.retryable,
+        retry_after_seconds=verdict.retry_after_seconds,
+        hint=verdict.hint,
+    )
+
+
+def full_envelope(body: Any, texts: Callable[[], Iterable[str]] = tuple) -> McpExecuteError | None:
+    """
+    Return the envelope that an object is by the contract's strict decoder, made safe. None: it is
+    none.
+
+    Args:
+        body: Any object.
+        texts: Asked for texts beside the object, if its message is empty.
+    """
+    try:
+        envelope = McpExecuteError.from_wire(body)
+    except InvalidEnvelope:
+        return None
+    message = shown(envelope.message, MESSAGE_BYTES) or first_shown(texts()) or SILENT
+    hint = shown(envelope.hint, HINT_BYTES) or None
+    # Oldest first, so the newest stand at the end.
+    newest = envelope.cause_chain[-MAX_CAUSES:]
+    causes = tuple(text for cause in newest if (text := shown(cause, CAUSE_BYTES)))
+    if message == envelope.message and hint == envelope.hint and causes == envelope.cause_chain:
+        return envelope
+    return envelope.model_copy(update={"message": message, "hint": hint, "cause_chain": causes})
+
+
+# ---- facts
+
+
+def facts_of(ours: Mapping[Any, Any]) -> tuple[Outcome | None, dict[str, Any]]:
+    """
+    Return the outcome, and those facts that make sense, from our place in ``_meta``.
+    """
+    facts: dict[str, Any] = {}
+    if not ours:
+        return None, facts
+    if failure_id := shown(ours.get("id"), ID_BYTES):
+        facts["id"] = failure_id
+    origin, outcome = ours.get("origin"), ours.get("outcome")
+    if isinstance(origin, str) and origin in _ORIGINS:
+        facts["origin"] = origin
+    if isinstance(outcome, str) and outcome in _OUTCOMES:
+        facts["outcome"] = outcome
+    if (status := http_status(ours.get("upstream_status"))) is not None:
+        facts["upstream_status"] = status
+    violations: Any = ours.get("violations")
+    if is_array(violations):
+        facts["violations"] = [_tidy(item, 3) for item in violations[:_MAX_VIOLATIONS]]
+    # Carried as it came: the dialects check it before anything of it counts, or is shown.
+    if read_record(record := ours.get(RECORD_FACT)) is not None:
+        facts[RECORD_FACT] = record
+    return facts.get("outcome"), facts
+
+
+def _tidy(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return shown(value, CAUSE_BYTES)
+    if (
+        value is None
+        or isinstance(value, bool | float)
+        or (isinstance(value, int) and abs(value) < 2**63)
+    ):
+        return value
+    if depth and is_mapping(value):
+        pairs = list(value.items())[:_MAX_VIOLATIONS]
+        return {shown(safe_str(key), ID_BYTES): _tidy(item, depth - 1) for key, item in pairs}
+    if depth and is_array(value):
+        return [_tidy(item, depth - 1) for item in value[:_MAX_VIOLATIONS]]
+    return None
+
+
+def http_status(value: Any) -> int | None:
+    """
+    Return the HTTP status of a failure that a value is, also where it is spelled as a text. None:
+    it is none.
+    """
+    if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
+        value = int(value)
+    return value if type(value) is int and 400 <= value <= 599 else None

@@ -1,0 +1,161 @@
+"""
+What is remembered of one server's tools: what their results are held against, and what was made of
+their schemas.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from fastmcp.tools.base import Tool, ToolResult
+
+from toolfault import McpErrorCode, ToolFault
+from toolfault.hosting import META_KEY, META_VERSION, Check, quick, widen_schema
+from toolfault.integrations.fastmcp._call import Key, Known
+
+
+_log = logging.getLogger("toolfault")
+
+#: Where ``guarded`` leaves the codes that a tool declares to fail with.
+FAILS_WITH: Final = "__toolfault_fails_with__"
+
+#: How many tools a server is remembered by.
+_MAX_TOOLS: Final = 4096
+
+
+class Memory:
+    """
+    What is remembered of one server's tools, so that calls that succeed cost nothing.
+    """
+
+    __slots__ = ("checks", "listed", "ordered", "own", "undeclared")
+
+    def __init__(self) -> None:
+        self.undeclared: set[tuple[str, str]] = set()
+        self.ordered = -1
+        self.checks: dict[Key, Checks] = {}
+        self.listed: dict[object, tuple[dict[str, Any], dict[str, Any] | None]] = {}
+        self.own: dict[object, tuple[dict[str, Any], dict[str, Any] | None]] = {}
+
+    def remember(self, key: Key, checks: Checks) -> Checks:
+        # An unknown name: there are as many as callers think of.
+        if checks.known.tool is not None:
+            if len(self.checks) >= _MAX_TOOLS:
+                self.checks.clear()
+            self.checks[key] = checks
+        return checks
+
+    def widened(
+        self, key: object, schema: dict[str, Any], *, listed: bool = False
+    ) -> dict[str, Any] | None:
+        kept = self.listed if listed else self.own
+        known = kept.get(key)
+        # A tool that is replaced brings a schema of its own; one that is mounted brings a copy each
+        # time.
+        if known is None or (known[0] is not schema and known[0] != schema):
+            if len(kept) >= _MAX_TOOLS:
+                kept.clear()
+            known = kept[key] = (schema, widen_schema(schema))
+            if known[1] is None:
+                _log.info(
+                    "Tool %r: its outputSchema has no room for the envelope, which goes into _meta",
+                    key,
+                )
+        return known[1]
+
+    def notice(self, name: str, fault: ToolFault, declared: tuple[str, ...]) -> None:
+        """
+        Log a code that a tool does not declare, the first time.
+
+        Crashes, and what the middleware finds out by itself, need no declaration.
+        """
+        code = fault.code
+        if not declared or code in declared or code is McpErrorCode.TOOL_PANICKED:
+            return
+        if fault.facts.get("origin") == "adapter" or (name, code) in self.undeclared:
+            return
+        if len(self.undeclared) < _MAX_TOOLS:
+            self.undeclared.add((name, code))
+            _log.warning(
+                "Tool %r failed with %s, and declares only %s",
+                name[:128],
+                code.value,
+                ", ".join(declared),
+            )
+
+
+def published(tool: Tool) -> Tool:
+    """
+    Return a listed tool with what its function declares to fail with in its ``_meta``.
+    """
+    codes: tuple[str, ...] = getattr(getattr(tool, "fn", None), FAILS_WITH, ())
+    meta: dict[str, Any] = tool.meta or {}
+    if not codes or META_KEY in meta:
+        return tool
+    return tool.model_copy(
+        update={"meta": {**meta, META_KEY: {"v": META_VERSION, "fails_with": list(codes)}}}
+    )
+
+
+def widened(tool: Tool, memory: Memory) -> Tool:
+    if tool.output_schema is None:
+        return tool
+    widened = memory.widened((tool.name, tool.version), tool.output_schema, listed=True)
+    return tool if widened is None else tool.model_copy(update={"output_schema": widened})
+
+
+class Checks:
+    """
+    What a tool's results are held against; FastMCP's clients throw away what does not fit.
+    """
+
+    __slots__ = ("_fits", "_validator", "_wraps", "known")
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        schema = None if known.tool is None else known.tool.output_schema
+        self._wraps = False
+        self._validator: Any = None
+        self._fits: Check | None = None
+        # A proxy hands on what the other process made of its tool; that one's clients check it.
+        if schema is None or known.proxied:
+            return
+        from jsonschema.validators import validator_for  # noqa: PLC0415 -- mcp brings it and loads it at first use too
+        from referencing import Registry  # noqa: PLC0415 -- as above
+
+        self._wraps = schema.get("type") != "object"
+        kind = validator_for(schema)
+        # With a registry of its own it fetches nothing.
+        self._validator = kind(schema, registry=Registry())
+        try:
+            kind.check_schema(schema)
+            self._fits = quick(schema)
+        except Exception:  # noqa: BLE001 -- a schema that is none: the validator is asked, as a client's would be
+            self._fits = None
+
+    def misfit(self, result: ToolResult) -> Exception | None:
+        """
+        Return what is wrong with a result. None: nothing is, or it can't be told.
+        """
+        if self._validator is None:
+            return None
+        value: Any = result.structured_content
+        if self._wraps and isinstance(value, dict) and _is_wrapped(result):
+            value = value.get("result")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- a tool's
+        try:
+            if (self._fits is not None and self._fits(value)) or self._validator.is_valid(value):
+                return None
+            if value is None:
+                return ToolFault(
+                    McpErrorCode.INTERNAL,
+                    "The tool returned no structured value, although it declares one.",
+                )
+            return next(self._validator.iter_errors(value), None)
+        except Exception:  # noqa: BLE001 -- a schema that can't be compiled or resolved fits anything
+            return None
+
+
+def _is_wrapped(result: ToolResult) -> bool:
+    mine: Any = (result.meta or {}).get("fastmcp")
+    return isinstance(mine, dict) and mine.get("wrap_result") is True  # pyright: ignore[reportUnknownMemberType] -- a tool's

@@ -1,0 +1,51 @@
+"""
+What the SDK's two majors spell differently; chosen once, when this is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+import mcp.shared.exceptions
+from mcp.types import ErrorData
+
+
+_EXCEPTIONS: Final[Any] = mcp.shared.exceptions
+
+#: Whether this is mcp 1.x.
+IS_1: Final = not hasattr(_EXCEPTIONS, "MCPError")
+
+#: What becomes a JSON-RPC error: ``McpError`` of 1.x, ``MCPError`` of 2.x. Both have the peer's
+#: words as ``error``.
+ProtocolError: Final[Any] = _EXCEPTIONS.McpError if IS_1 else _EXCEPTIONS.MCPError
+
+#: Fields of a result and of a tool, by their names in Python.
+STRUCTURED: Final = "structuredContent" if IS_1 else "structured_content"
+INPUT_SCHEMA: Final = "inputSchema" if IS_1 else "input_schema"
+OUTPUT_SCHEMA: Final = "outputSchema" if IS_1 else "output_schema"
+
+
+def protocol_error(code: int, message: str, data: Any) -> Exception:
+    """
+    Return a protocol error.
+    """
+    made: Exception = (
+        ProtocolError(ErrorData(code=code, message=message, data=data))
+        if IS_1
+        else ProtocolError(code, message, data)
+    )
+    return made
+
+
+def checks_errors() -> bool:
+    """
+    Tell whether a FastMCP of mcp 1.x will hold what the running tool returns against an output
+    schema, error or not.
+    """
+    frame = sys._getframe(1)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] -- nothing else knows who called
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_code.co_name == "call_fn_with_arg_validation":
+            return getattr(frame.f_locals.get("self"), "output_schema", None) is not None
+    return False

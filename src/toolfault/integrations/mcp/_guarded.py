@@ -1,0 +1,326 @@
+"""
+One function as a guarded tool.
+
+Rule 1: the SDK sees the signature of what was decorated, with its annotations evaluated.
+Rule 2: inside a guarded server, or inside another guarded function, a failure is raised on: the
+outermost answers.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar, Unpack, cast, overload
+
+import anyio
+import anyio.to_thread
+from mcp.types import CallToolRequestParams, CallToolResult
+
+from toolfault import McpErrorCode, hosting
+from toolfault.hosting import Call, Guard, GuardOptions
+from toolfault.integrations.mcp._compat import IS_1, checks_errors
+from toolfault.integrations.mcp._declared import FAILS_WITH, Watch, codes_of
+from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
+
+
+_log = logging.getLogger("toolfault")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Where `guarded` leaves a tool's options for `install`.
+OPTIONS: Final = hosting.OPTIONS
+
+#: What answers for the running call: a server's request, or a guarded function. None: nothing does.
+answering: Final = hosting.answering
+
+_WRAPPER_LIMIT: Final = 64
+
+
+class Dispatch:
+    """
+    Answers for one request to a server that has one handler for all tools.
+
+    Attributes:
+        context:
+            The request's, which no other request has.
+
+        function:
+            The outermost guarded function below the handler that a failure came through: it is the
+            tool. None: there was none.
+
+        known:
+            The tool as it was listed when the call began. None: it was not.
+
+        listing:
+            What was listed for this request. None: nothing was.
+    """
+
+    __slots__ = ("context", "function", "known", "listing")
+
+    def __init__(self, context: Any) -> None:
+        """
+        Begin to answer.
+        """
+        self.context: Any = context
+        self.function: Callable[..., Any] | None = None
+        self.known: Any = None
+        self.listing: Any = None
+
+
+@overload
+def guarded(fn: F, /) -> F: ...
+
+
+@overload
+def guarded(
+    fn: None = None,
+    /,
+    *,
+    guard: Guard | None = None,
+    fails_with: Iterable[McpErrorCode | str] = (),
+    **options: Unpack[GuardOptions],
+) -> Callable[[F], F]: ...
+
+
+def guarded(
+    fn: F | None = None,
+    /,
+    *,
+    guard: Guard | None = None,
+    fails_with: Iterable[McpErrorCode | str] = (),
+    **options: Unpack[GuardOptions],
+) -> F | Callable[[F], F]:
+    """
+    Make a function a tool whose every failure is answered with an envelope.
+
+    Put it *below* ``@server.tool()``, which registers what it is given. It sees only the function
+    itself: unknown names, refused arguments and output conversion need `install`, which reads the
+    options left here. On a FastMCP of mcp 1.x so does the envelope of a tool that has an output
+    schema: the SDK holds errors against it, so without `install` the message alone leaves.
+
+    Args:
+        fn: A function, method, classmethod, staticmethod, partial or callable object, sync or
+            async.
+        guard: The guard for where no server has one. None: a `Guard` with defaults.
+        fails_with: The codes that it may fail with. A guarded server publishes them in the tool's
+            ``_meta``; on a
+            server without `install` nobody can. Another code is logged once, and leaves all the
+            same. Unknown names, refused arguments, the guard's timeout and crashes need no
+            declaration. Empty: nothing is declared.
+        **options: What this tool decides for itself; see `GuardOptions`. With ``timeout`` a sync
+        function runs in a
+            thread of its own, is abandoned when the time is up, and the outcome is ``unknown``; the
+            decorated function is then a coroutine function.
+
+    Returns:
+        A function with the name, documentation and signature of what was given.
+
+    Raises:
+        TypeError: Not a callable, or no such option.
+        InvalidRule: A rule in ``expect`` is none.
+        ValueError: An option has a value that it can't have, or ``fails_with`` lists no code.
+    """
+    own = (guard or _default_guard()).with_options(**options)
+    codes = codes_of(fails_with)
+    if fn is None:
+        return lambda function: _guarded(function, own, options, codes)
+    return _guarded(fn, own, options, codes)
+
+
+@functools.cache
+def _default_guard() -> Guard:
+    return Guard()
+
+
+def _guarded(fn: F, guard: Guard, options: GuardOptions, codes: tuple[str, ...]) -> F:
+    if isinstance(fn, classmethod | staticmethod):
+        inner: Any = fn.__func__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- of any signature
+        return cast("F", type(fn)(_guarded(inner, guard, options, codes)))  # pyright: ignore[reportUnknownArgumentType] -- as above
+    if not callable(fn):
+        raise TypeError(f"guarded takes a callable, not {fn!r}")
+    timeout = options.get("timeout")
+    answer = _answerer(fn, guard, codes)
+    if is_async(fn):
+        wrapper = _async_wrapper(fn, guard if timeout else guard.with_options(timeout=None), answer)
+    elif timeout:
+        wrapper = _async_wrapper(_abandonable(fn), guard, answer)
+    else:
+        wrapper = _sync_wrapper(fn, guard, answer)
+    _dress(wrapper, fn)
+    setattr(wrapper, OPTIONS, options)
+    setattr(wrapper, FAILS_WITH, codes)
+    return cast("F", wrapper)
+
+
+Answer = Callable[[BaseException, tuple[Any, ...], dict[str, Any]], CallToolResult]
+"""
+What answers an exception out of a call with these arguments.
+"""
+
+
+def _async_wrapper(fn: Callable[..., Any], guard: Guard, answer: Answer) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        outer = answering.get()
+        token = answering.set(wrapper)
+        try:
+            return await guard.within_timeout(lambda: fn(*args, **kwargs))
+        except BaseException as exc:
+            if outer is not None or must_pass(guard, exc):
+                _came_through(wrapper, outer)
+                raise
+            return answer(exc, args, kwargs)
+        finally:
+            answering.reset(token)
+
+    return wrapper
+
+
+def _sync_wrapper(fn: Callable[..., Any], guard: Guard, answer: Answer) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        outer = answering.get()
+        token = answering.set(wrapper)
+        try:
+            return fn(*args, **kwargs)
+        except BaseException as exc:
+            if outer is not None or must_pass(guard, exc):
+                _came_through(wrapper, outer)
+                raise
+            return answer(exc, args, kwargs)
+        finally:
+            answering.reset(token)
+
+    return wrapper
+
+
+def _came_through(wrapper: Callable[..., Any], outer: object) -> None:
+    if isinstance(outer, Dispatch):
+        outer.function = wrapper
+
+
+def _answerer(fn: Callable[..., Any], guard: Guard, codes: tuple[str, ...]) -> Answer:
+    watch = Watch()
+
+    def answer(exc: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallToolResult:
+        call = _call_of(fn, args, kwargs)
+        fault = guard.judge(exc, call)
+        watch.notice(
+            call.tool, fault.code.value, codes, adapter=fault.facts.get("origin") == "adapter"
+        )
+        if IS_1 and checks_errors():
+            # The envelope would be refused, and the message would be lost with it.
+            _log.warning(
+                "mcp 1.x holds errors of tool %r against its output schema: only the message leaves; install() a guard"
+                " on the server for the envelope",
+                call.tool[:128],
+            )
+            raise fault from exc
+        return to_call_tool_result(guard.to_result(fault))
+
+    return answer
+
+
+def _call_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    """
+    Return what is known of a call; the handler of a low-level server serves many tools, and is told
+    which.
+    """
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, CallToolRequestParams):
+            return Call(tool=value.name, arguments=value.arguments or {}, function=fn)
+    return Call(tool=name_of(fn), arguments=kwargs, function=fn)
+
+
+def options_of(function: object) -> GuardOptions:
+    """
+    Return what `guarded` left on a function for a server's guard.
+    """
+    options: GuardOptions = getattr(function, OPTIONS, None) or GuardOptions()
+    # The function keeps its own time; in the server it would run out twice.
+    return {**options, "timeout": None} if "timeout" in options else options
+
+
+def _abandonable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    async def run(*args: Any, **kwargs: Any) -> Any:
+        return await anyio.to_thread.run_sync(
+            functools.partial(fn, *args, **kwargs), abandon_on_cancel=True
+        )
+
+    return run
+
+
+def is_async(fn: object) -> bool:
+    """
+    Tell whether calling this gives an awaitable: partials are unwrapped, and a callable object's
+    ``__call__`` asked.
+    """
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    if inspect.iscoroutinefunction(fn):
+        return True
+    return inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004 -- asks what it is, not whether
+
+
+def name_of(fn: object) -> str:
+    """
+    Return the name that a callable goes by: its own, its function's, or its class's.
+    """
+    for _ in range(_WRAPPER_LIMIT):
+        name = getattr(fn, "__name__", None)
+        if isinstance(name, str):
+            return name
+        if not isinstance(fn, functools.partial):
+            break
+        fn = fn.func
+    return type(fn).__name__
+
+
+def _dress(wrapper: Callable[..., Any], fn: Callable[..., Any]) -> None:
+    """
+    Give a wrapper the looks of what it wraps, with evaluated annotations.
+    """
+    inner = _innermost(fn)
+    functools.update_wrapper(
+        wrapper, inner, assigned=("__module__", "__qualname__", "__doc__"), updated=()
+    )
+    wrapper.__name__ = name_of(fn)
+    wrapper.__doc__ = (
+        inspect.getdoc(inner) if inner is fn else inspect.getdoc(inner) or inspect.getdoc(fn)
+    )
+    wrapper.__wrapped__ = fn  # type: ignore[attr-defined]  # as functools.wraps does, for the whole chain
+    signature = inspect.signature(fn)
+    bound: dict[str, Any] = fn.keywords if isinstance(fn, functools.partial) else {}
+    try:
+        hints = typing.get_type_hints(inner, include_extras=True)
+    except Exception:  # noqa: BLE001 -- names that exist only for type checkers: the SDK says so in its own words
+        hints = dict(getattr(inner, "__annotations__", {}))
+    parameters = [
+        parameter.replace(annotation=hints.get(name, parameter.annotation))
+        for name, parameter in signature.parameters.items()
+        if name
+        not in bound  # what a partial has filled in is no argument of the tool, and may be a secret
+    ]
+    returns = hints.get("return", signature.return_annotation)
+    wrapper.__signature__ = signature.replace(parameters=parameters, return_annotation=returns)  # type: ignore[attr-defined]  # read by inspect
+    names = {parameter.name for parameter in parameters}
+    wrapper.__annotations__ = {
+        name: hint for name, hint in hints.items() if name in names or name == "return"
+    }
+
+
+def _innermost(fn: Any) -> Any:
+    """
+    Return the plain function below partials, bound methods and callable objects.
+    """
+    for _ in range(_WRAPPER_LIMIT):
+        if isinstance(fn, functools.partial):
+            fn = fn.func
+        elif inspect.ismethod(fn):
+            fn = fn.__func__
+        elif not inspect.isroutine(fn) and not inspect.isclass(fn):
+            fn = type(fn).__call__
+        else:
+            break
+    return fn
