@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo test test-agents-all test-dialects check check-agents bench interop soak format clean
+.PHONY: help demo test test-agents-all test-dialects check check-agents coverage mutants attack bench interop soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -17,6 +17,9 @@ help:
 	@echo "make test-agents-all  the adapters for agent frameworks, in four environments"
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
+	@echo "make coverage  the tests again, with branches counted; fails below the floor"
+	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"
+	@echo "make attack    hostile exceptions, slow inputs, planted secrets, mutated answers (ARGS=--quick: a minute)"
 	@echo "make bench   speed, as ratios measured side by side"
 	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server"
 	@echo "make soak    ten thousand calls, one in three failing (ARGS=--quick: fewer)"
@@ -88,6 +91,20 @@ check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.st
 		$(BIN)/mypy --python-executable $(VENV)-$$(echo $$env | tr _ -)/bin/python $$files && \
 		$(BIN)/pyright -p tests/$$env || exit 1; \
 	done
+
+# The floor is what the suite covers without the modules whose framework is in another environment.
+coverage: $(VENV)/.test.stamp
+	@echo "==> running the tests with branches counted"
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -q $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --fail-under=97.8
+
+mutants: $(VENV)/.test.stamp
+	@$(BIN)/python tests/mutants.py $(ARGS)
+
+attack: $(VENV)/.test.stamp
+	@$(BIN)/python tests/support/attack.py $(ARGS)
 
 bench: $(VENV)/.test.stamp
 	@$(BIN)/python tests/bench/run.py $(ARGS)
