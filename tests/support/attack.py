@@ -30,7 +30,9 @@ def main():
     defects = {}
     for kind in kinds:
         print(f"==> {kind}", flush=True)
-        defects[kind] = importlib.import_module(f"attack_{kind}").main(quick=options.quick, minutes=minutes / len(kinds))
+        defects[kind] = importlib.import_module(f"attack_{kind}").main(
+            quick=options.quick, minutes=minutes / len(kinds)
+        )
     print("defects: " + ", ".join(f"{kind} {count}" for kind, count in defects.items()))
     return 1 if any(defects.values()) else 0
 
