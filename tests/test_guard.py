@@ -260,6 +260,13 @@ def test_situations(_situation, function, args, code, category, retryable, part)
         ("data", "/nowhere/data/none.csv", "internal"),
         ("", "/nowhere/data/none.csv", "internal"),
         ("..", "/nowhere/data/none.csv", "internal"),
+        (".", "/nowhere/data/none.csv", "internal"),
+        (".", "/", "invalid_arguments"),
+        (".", "/.", "invalid_arguments"),
+        ("../", "/../", "invalid_arguments"),
+        ("../../etc/none", "/nowhere/../../etc/none", "invalid_arguments"),
+        ("../../../../etc/none", "/etc/none", "invalid_arguments"),
+        ("~/none.txt", "/root/none.txt", "invalid_arguments"),
     ],
 )
 def test_whose_file(given, path, code):

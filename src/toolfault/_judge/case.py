@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolfault._causes import handled_by
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._judge.caller_values import Hosts
+from toolfault._judge.caller_values import CallerValues, Hosts
 from toolfault._judge.deliberate import Home
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
@@ -137,12 +137,13 @@ class Case:
     One call and what to judge it by.
     """
 
-    __slots__ = ("_authored", "_quotes", "call", "home", "policy", "said")
+    __slots__ = ("_authored", "_quotes", "call", "home", "policy", "said", "values")
 
     def __init__(self, call: Call, policy: Policy, home: Home) -> None:
         self.call = call
         self.policy = policy
         self.home = home
+        self.values = CallerValues(call.arguments)
         # What the tables said of each exception: a cause is judged, and shown in the chain.
         self.said: dict[int, tuple[str, Verdict]] = {}
         self._authored: dict[int, str] = {}

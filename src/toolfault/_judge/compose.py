@@ -16,7 +16,6 @@ from toolfault._causes import causes_of, is_group, leaves_of
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import made
 from toolfault._json import is_array, is_mapping
-from toolfault._judge.caller_values import strings_in
 from toolfault._judge.case import (
     SILENT,
     Case,
@@ -275,7 +274,7 @@ class Composer:
         redactor = self._case.policy.redactor
         if self._case.policy.disclosure is Disclosure.FULL:
             return redactor.show(text, limit)
-        return redactor.scrub(text, limit, strings_in(self._case.call.arguments))
+        return redactor.scrub(text, limit, self._case.values.paths)
 
 
 def _servers(verdict: Verdict, category: McpErrorCategory, why: str) -> Verdict:

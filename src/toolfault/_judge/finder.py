@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from toolfault._causes import handled_by, is_group, leaves_of
 from toolfault._codes import McpErrorCode
-from toolfault._judge.caller_values import components, names_path, names_url, strings_in
+from toolfault._judge.caller_values import components, names_path, names_url
 from toolfault._judge.case import (
     INTERNAL,
     SILENT,
@@ -420,7 +420,7 @@ class Finder(Case):
             )
         if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
             verdict = _socket_or_disk(exc, self.home)
-        verdict = self._caller_named(verdict)
+        verdict = self._caller_named(exc, verdict)
         if not name or verdict.family in SILENT or verdict.code is McpErrorCode.TOOL_PANICKED:
             return self._crash(exc, verdict, purpose.reason)
         blamed = verdict.code is McpErrorCode.INVALID_ARGUMENTS
@@ -430,19 +430,20 @@ class Finder(Case):
     def _crash(self, exc: BaseException, verdict: Verdict, reason: str) -> Finding:
         return Finding(verdict=verdict, leaf=exc, reason=reason, crash=True)
 
-    def _caller_named(self, verdict: Verdict) -> Verdict:
+    def _caller_named(self, exc: BaseException, verdict: Verdict) -> Verdict:
         """
         Blame the caller if an argument names the file or the URL that failed (standards, trap 1).
         """
         if verdict.callers is None:
             return verdict
         blamed = replace(verdict, code=verdict.callers, category=None, retryable=None)
-        for given in strings_in(self.call.arguments):
+        is_folder = isinstance(exc, IsADirectoryError)
+        for given in self.values.texts:
             for path in verdict.paths:
-                if names_path(given, path):
+                if names_path(given, path, is_folder=is_folder):
                     # The caller knows the path as it wrote it; the rule shows the last component
                     # alone.
-                    last = repr(components(path)[-1])
+                    last = repr(components(path)[-1]) if components(path) else given
                     spelled = (
                         None
                         if verdict.message is None

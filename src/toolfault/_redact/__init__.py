@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, cast
 
 from toolfault._redact.named import without_elements, without_secrets
-from toolfault._redact.paths import folders, known_roots, without_layout
+from toolfault._redact.paths import KnownPaths, folders, known_roots, without_layout
 from toolfault._redact.registered import SHORTEST, secrets_in, spellings, windowed, without_known
 from toolfault._redact.tokens import without_tokens
 from toolfault._redact.words import REMOVED
@@ -93,7 +93,7 @@ class Redactor:
                 break
         return text
 
-    def paths(self, text: str, known: Iterable[str] = ()) -> str:
+    def paths(self, text: str, known: Iterable[str] | KnownPaths = ()) -> str:
         """
         Return a text in which absolute paths below a root show no more than their last component.
 
@@ -104,7 +104,7 @@ class Redactor:
         """
         return without_layout(text, self._roots, known)
 
-    def scrub(self, text: str, limit: int, known: Iterable[str] = ()) -> str:
+    def scrub(self, text: str, limit: int, known: Iterable[str] | KnownPaths = ()) -> str:
         """
         Return what may leave of a text, in at most *limit* bytes of UTF-8.
         """
@@ -119,7 +119,7 @@ class Redactor:
             seen = self._seen[key] = self._scrubbed(text, limit, ())
         return seen
 
-    def _scrubbed(self, text: str, limit: int, known: Iterable[str]) -> str:
+    def _scrubbed(self, text: str, limit: int, known: Iterable[str] | KnownPaths) -> str:
         if len(text) >= WINDOW:
             text = windowed(text, self._exact)
         if self._spelled_oddly:

@@ -38,7 +38,57 @@ _EVERYWHERE: Final = frozenset(
 )
 
 
-def without_layout(text: str, roots: tuple[str, ...], known: Iterable[str] = ()) -> str:
+class KnownPaths:
+    """
+    The paths that a caller wrote, normalised once, so that each look-up costs the same.
+
+    Args:
+        words: What the caller wrote; each may be a path, or the end of one.
+    """
+
+    __slots__ = ("_words", "_written")
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = words
+        self._written: dict[str, str] | None = None
+
+    def find(self, path: str, root: str) -> str | None:
+        """
+        Return what may be shown of a normalised path below a root; None if the caller knows nothing.
+
+        Args:
+            path: The path, as `_normal` returns it.
+            root: The root that it begins with.
+        """
+        written = self._normalised()
+        at = len(root)
+        while at >= 0:
+            if path[:at] in written:
+                # The caller named this folder in full, or the path itself.
+                return path
+            at = path.find("/", at + 1) if at < len(path) else -1
+        if path in written:
+            return path
+        at = path.find("/")
+        while at >= 0:
+            if (word := written.get(path[at + 1 :])) is not None:
+                return word
+            at = path.find("/", at + 1)
+        return None
+
+    def _normalised(self) -> dict[str, str]:
+        if self._written is None:
+            written: dict[str, str] = {}
+            for word in self._words:
+                if word and len(word) <= _LONGEST_PATH and (normal := _normal(word)):
+                    written[normal] = max(word, written.get(normal, ""), key=len)
+            self._written = written
+        return self._written
+
+
+def without_layout(
+    text: str, roots: tuple[str, ...], known: Iterable[str] | KnownPaths = ()
+) -> str:
     """
     Return a text in which absolute paths below a root show no more than their last component.
 
@@ -53,8 +103,8 @@ def without_layout(text: str, roots: tuple[str, ...], known: Iterable[str] = ())
     # A Windows path has too many spellings for a substring test.
     if not any(root in text or "\\" in root for root in roots):
         return text
-    written = [word for word in known if word and len(word) <= _LONGEST_PATH]
-    return _path_below(roots).sub(lambda path: _shortened(path, written), text)
+    paths = known if isinstance(known, KnownPaths) else KnownPaths(known)
+    return _path_below(roots).sub(lambda path: _shortened(path, paths), text)
 
 
 def folders(roots: Iterable[str]) -> tuple[str, ...]:
@@ -110,19 +160,14 @@ def _path_below(roots: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-def _shortened(found: re.Match[str], known: list[str]) -> str:
+def _shortened(found: re.Match[str], known: KnownPaths) -> str:
     path = found[0].rstrip(".,;)]}")
     rest = found[0][len(path) :]
-    normal, root = _normal(path), _normal(found[2])
-    best = ""
-    for word in known:
-        end = _normal(word)
-        if (end == root or end.startswith(root + "/")) and f"{normal}/".startswith(end + "/"):
-            # The caller named the folder in full, or the path itself.
-            return found[0]
-        if end and normal.endswith("/" + end) and len(word) > len(best):
-            best = word
-    return (best or normal.rpartition("/")[2]) + rest
+    normal = _normal(path)
+    shown = known.find(normal, _normal(found[2]))
+    if shown == normal:
+        return found[0]
+    return (shown or normal.rpartition("/")[2]) + rest
 
 
 def _normal(path: str) -> str:
