@@ -16,7 +16,7 @@ LAYERS = [
     {"_codes", "_json", "_names", "_options", "_text", "_version"},
     {"_record", "_redact", "_causes", "_schema"},
     {"_envelope", "_verdict"},
-    {"errors", "_meanings", "_retry_after"},
+    {"errors", "_advice", "_meanings", "_retry_after"},
     {"_registry", "_prose", "_wire", "_untrusted", "_tracebacks"},
     {"rules", "dialects"},
     {"_judge", "_read"},

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
-from toolfault._codes import McpErrorCode
-from toolfault._envelope import McpExecuteError
+from toolfault._advice import advice_for, with_advice
 from toolfault._json import is_array, is_mapping
 from toolfault._names import META_KEY, META_VERSION
-from toolfault._text import WINDOW, encodable, pattern
+from toolfault._text import encodable
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -100,12 +99,8 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
         envelope["hint"] = encodable(envelope["hint"])
     if "cause_chain" in envelope:
         envelope["cause_chain"] = list(map(encodable, envelope["cause_chain"]))
-    texts = [message]
-    if guidance is not Guidance.NONE and (advice := advice_for(fault.envelope)):
-        advice = encodable(advice)
-        texts = [message, advice] if guidance is Guidance.BLOCK else [f"{message}\n{advice}"]
     result: dict[str, Any] = {
-        "content": [{"type": "text", "text": text} for text in texts],
+        "content": [{"type": "text", "text": text} for text in _texts(fault, message, guidance)],
         "isError": True,
     }
     facts: dict[str, Any] = {"v": META_VERSION}
@@ -126,25 +121,13 @@ def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[
     return result
 
 
-def advice_for(envelope: McpExecuteError) -> str:
-    """
-    Return what a model may do about a failure: whether and when to retry, and the hint. Empty:
-    nothing.
-    """
-    parts: list[str] = []
-    wait = envelope.retry_after_seconds
-    if envelope.retryable:
-        when = (
-            ""
-            if wait is None
-            else " now"
-            if wait == 0
-            else f" after {wait} second{'s' * (wait != 1)}"
-        )
-        parts.append(f"The same call may succeed if it is retried{when or ' later'}.")
-    if envelope.hint:
-        parts.append(f"Hint: {envelope.hint}")
-    return "\n".join(parts)
+def _texts(fault: ToolFault, message: str, guidance: Guidance) -> list[str]:
+    if guidance is Guidance.NONE:
+        return [message]
+    if guidance is Guidance.INLINE:
+        return [encodable(with_advice(fault.envelope))]
+    advice = advice_for(fault.envelope)
+    return [message, encodable(advice)] if advice else [message]
 
 
 def json_safe(value: Any, depth: int = 8) -> Any:
@@ -270,48 +253,6 @@ def json_in(text: str) -> Any:
         return json.loads(stripped)
     except (ValueError, RecursionError):
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Advised:
-    """
-    What `hosting.model_text`, or `advice_for` behind a message, left of a fault. None: it does not
-    say.
-    """
-
-    message: str
-    code: str | None
-    retryable: bool | None
-    wait: int | None
-    hint: str | None
-
-
-_RETRIED: Final = (
-    r"(?P<retried>The same call may succeed if it is retried)"
-    r"(?: (?P<now>now)| later| after (?P<wait>\d{1,10}) seconds?)\."
-)
-_MODEL_TEXT: Final = (
-    rf"(?s)\n\[(?P<code>{'|'.join(McpErrorCode)})\](?: The call was tried \d{{1,9}} times\.)?"
-    r"(?: It may have taken effect: check before repeating it\.)?"
-    r"(?: (?P<final>The same call will fail again)(?:\.|; change its arguments\.))?"
-    rf"(?: {_RETRIED})?(?:\sHint: (?P<hint>.*))?\Z"
-)
-_ADVICE: Final = rf"(?s)\n(?P<code>)(?P<final>)(?:{_RETRIED})(?:\nHint: (?P<hint>.*))?\Z"
-
-
-def advised_in(text: str) -> Advised | None:
-    """
-    Return what a text says by the words of `model_text` or `advice_for`, for who has nothing else.
-    None: nothing.
-    """
-    if len(text) > WINDOW or "\n" not in text:
-        return None
-    match = pattern(_MODEL_TEXT).search(text) or pattern(_ADVICE).search(text)
-    if match is None or not (message := text[: match.start()]):
-        return None
-    retryable = True if match["retried"] else False if match["final"] else None
-    wait = 0 if match["now"] else int(match["wait"]) if match["wait"] else None
-    return Advised(message, match["code"] or None, retryable, wait, match["hint"])
 
 
 def member(obj: Any, *names: str) -> Any:

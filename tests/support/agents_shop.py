@@ -133,7 +133,6 @@ CASES = {
         {"number": "HAM-1042"},
         [
             "The upstream API is unavailable (HTTP 503). Retry after 1 second.",
-            "The same call may succeed if it is retried after 1 second.",
         ],
         {**OUTAGE, "retry_after_seconds": 1},
         "HAM-1042 is on the water",
@@ -144,11 +143,10 @@ CASES = {
         {"country": "GB", "euros": 80.0},
         [
             "A service that the tool depends on refused the connection (ECONNREFUSED). Try again later.",
-            "The same call may succeed if it is retried later.",
         ],
         OUTAGE,
         "A service that the tool depends on refused the connection (ECONNREFUSED). Try again later.\n"
-        "[internal] The call was tried 3 times. The same call may succeed if it is retried later.",
+        "[internal] The call was tried 3 times.",
         (1, 3),
     ),
     "no retry helps": Case(
@@ -165,11 +163,9 @@ CASES = {
         {"country": "NO", "kilos": 2.0},
         [
             "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.",
-            "The same call may succeed if it is retried after 120 seconds.",
         ],
         {**OUTAGE, "retry_after_seconds": 120},
-        "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.\n"
-        "[internal] The same call may succeed if it is retried after 120 seconds.",
+        "The upstream API is unavailable (HTTP 503). Retry after 120 seconds.\n[internal]",
         (1, 1),
     ),
     "wrong arguments": Case(

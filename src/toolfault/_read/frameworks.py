@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
+from toolfault._advice import read_advice
 from toolfault._json import is_array, is_mapping
 from toolfault._text import pattern, safe_str
 from toolfault._untrusted import full_envelope
-from toolfault._wire import MAX_JSON, advised_in, as_mapping, json_in, member, read
+from toolfault._wire import MAX_JSON, as_mapping, json_in, member, read
 
 
 Result: TypeAlias = dict[str, Any]
@@ -228,7 +229,7 @@ _WORDS: Final = (
 def _of_text(text: str) -> Result | None:
     if len(text) > MAX_JSON:
         return None
-    if (told := advised_in(text)) is not None and told.code is not None:
+    if (told := read_advice(text)) is not None and told.code is not None:
         return _result(text, failed=True)
     if text[:1] == "{":
         body = as_mapping(json_in(text))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from toolfault._advice import read_advice
 from toolfault._codes import McpErrorCategory, McpErrorCode, fold_category, fold_code
 from toolfault._json import is_array, is_mapping
 from toolfault._meanings.words import meaning_of
@@ -20,7 +21,7 @@ from toolfault._retry_after import claimed_seconds
 from toolfault._text import WINDOW
 from toolfault._untrusted import ID_BYTES, MAX_CAUSES, envelope_of, first_shown, http_status, shown
 from toolfault._verdict import Outcome, Verdict
-from toolfault._wire import advised_in, as_flag, as_mapping, json_in
+from toolfault._wire import as_flag, as_mapping, json_in
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -302,7 +303,7 @@ def claim_in(text: str) -> Claim | None:
     Return what a text claims by the words in which our own half tells a model of a failure. None:
     nothing.
     """
-    told = advised_in(text)
+    told = read_advice(text)
     if told is None:
         return None
     return Claim(

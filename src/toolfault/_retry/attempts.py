@@ -20,9 +20,10 @@ from typing import (
     runtime_checkable,
 )
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._text import encodable
-from toolfault._wire import advice_for, to_result
+from toolfault._advice import text_for_model
+from toolfault._codes import McpErrorCode
+from toolfault._text import one_line
+from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 
 
@@ -162,26 +163,15 @@ def model_text(fault: ToolFault, attempts: Sequence[Attempt] = ()) -> str:
         attempts: All attempts of it, if it was tried by `Retry`.
     """
     envelope = fault.envelope
-    parts = [f"[{envelope.code.value}]"]
-    if len(attempts) > 1:
-        parts.append(f"The call was tried {len(attempts)} times.")
-    if envelope.retryable and attempts and attempts[-1].stopped == "not_safe":
-        parts.append(_UNSAFE)
-    if not envelope.retryable and not (fault.found_in == "prose" and fault.code in _OPEN):
-        parts.append(_FINAL.get(envelope.category, "The same call will fail again."))
-    advice = advice_for(envelope)
-    return encodable(f"{envelope.message}\n{' '.join([*parts, advice] if advice else parts)}")
+    return text_for_model(
+        envelope,
+        tries=len(attempts),
+        unsafe=bool(attempts) and attempts[-1].stopped == "not_safe",
+        cause_known=fault.found_in != "prose" or envelope.code not in _OPEN,
+    )
 
 
-#: What is said where nobody knows whether repeating is safe.
-_UNSAFE: Final = "It may have taken effect: check before repeating it."
-
-#: What is said of a failure that no retry mends, where its category tells more than that.
-_FINAL: Final = {
-    McpErrorCategory.VALIDATION: "The same call will fail again; change its arguments."
-}
-
-#: What prose is read as when it says nothing of the cause, so nothing of retries either.
+#: What prose is read as when it does not tell the cause, so nothing of retries either.
 _OPEN: Final = frozenset({McpErrorCode.INTERNAL, McpErrorCode.UNKNOWN})
 
 
@@ -206,4 +196,4 @@ def says_more(text: str, fault: ToolFault, told: str) -> bool:
     """
     # A failure that was read out of prose has all of the prose as its message, cleaned and cut to
     # size.
-    return fault.found_in != "prose" and text not in told
+    return fault.found_in != "prose" and one_line(text) not in one_line(told)
