@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
-    {"_codes", "_json", "_names", "_options", "_text", "_version"},
+    {"_json", "_names", "_options", "_text", "_version"},
+    {"_codes"},
     {"_record", "_redact", "_causes", "_schema"},
     {"_envelope", "_verdict"},
     {"errors", "_advice", "_meanings", "_retry_after"},

@@ -147,7 +147,7 @@ def test_each_code_and_category_has_its_sentence():
             sentences = [item for item in node.body if isinstance(item, ast.Expr)][1:]
             assert len(members) == len(sentences) == len(getattr(toolfault, node.name))
             for sentence in sentences:
-                assert sentence.value.value.endswith(".")
+                assert sentence.value.value.strip().endswith(".")
 
 
 def test_public_exceptions_pickle():

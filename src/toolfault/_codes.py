@@ -10,64 +10,130 @@ independently.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, TypeAlias
+
+from toolfault._options import did_you_mean
+
+
+CodeName: TypeAlias = Literal[
+    "tool_not_found",
+    "tool_timeout",
+    "tool_panicked",
+    "invalid_arguments",
+    "permission_denied",
+    "quota_exceeded",
+    "network_blocked",
+    "mcp_server_unreachable",
+    "internal",
+    "unknown",
+]
+"""
+The wire string of a `McpErrorCode`, for editors that complete it.
+"""
+
+CategoryName: TypeAlias = Literal["transient", "permanent", "validation", "auth", "unknown"]
+"""
+The wire string of a `McpErrorCategory`, for editors that complete it.
+"""
 
 
 class McpErrorCode(StrEnum):
     """
-    What went wrong, as one of ten words.
+    What went wrong: one of ten words.
     """
 
     TOOL_NOT_FOUND = "tool_not_found"
-    """No tool of that name. A thing that the tool looked for and did not find is `INVALID_ARGUMENTS`."""
+    """
+    No tool has that name. A thing that the tool looked for and did not find is `INVALID_ARGUMENTS`.
+    """
 
     TOOL_TIMEOUT = "tool_timeout"
-    """Time ran out after work began; whether it happened is unknown. A connection that was never made is `INTERNAL`."""
+    """
+    Time ran out after work began, and whether it happened is unknown.
+
+    A connection that was never made is `INTERNAL`.
+    """
 
     TOOL_PANICKED = "tool_panicked"
-    """The tool's code failed in a way that its author did not plan. A failure that was planned for is `INTERNAL`."""
+    """
+    The tool's code failed in a way that its author did not plan.
+
+    A failure that was planned for is `INTERNAL`.
+    """
 
     INVALID_ARGUMENTS = "invalid_arguments"
-    """The caller can mend it by calling differently. If nobody may do it at all, it is `PERMISSION_DENIED`."""
+    """
+    Another call would work. If nobody may do it at all, it is `PERMISSION_DENIED`.
+    """
 
     PERMISSION_DENIED = "permission_denied"
-    """The caller is known and not allowed. Traffic that a policy stops, whoever calls, is `NETWORK_BLOCKED`."""
+    """
+    The caller is known and not allowed.
+
+    Traffic that a policy stops, whoever calls, is `NETWORK_BLOCKED`.
+    """
 
     QUOTA_EXCEEDED = "quota_exceeded"
-    """A limit is reached; waiting or paying helps. An overloaded server without a limit is `INTERNAL`, transient."""
+    """
+    A limit is reached; waiting or paying helps.
+
+    An overloaded server without a limit is `INTERNAL`, transient.
+    """
 
     NETWORK_BLOCKED = "network_blocked"
-    """A policy, not an outage, stops the connection. An outage of what the tool talks to is `INTERNAL`, transient."""
+    """
+    A policy, not an outage, stops the connection.
+
+    An outage of what the tool talks to is `INTERNAL`, transient.
+    """
 
     MCP_SERVER_UNREACHABLE = "mcp_server_unreachable"
-    """The MCP server itself cannot be reached, or died. An HTTP API or a database behind a tool is `INTERNAL`."""
+    """
+    The MCP server itself cannot be reached, or died.
+
+    An HTTP API or a database behind a tool is `INTERNAL`.
+    """
 
     INTERNAL = "internal"
-    """The server, or something behind it, failed. Only `retryable` says whether another try is worth it."""
+    """
+    The server, or something behind it, failed. Only `retryable` says whether to try again.
+    """
 
     UNKNOWN = "unknown"
-    """A reader's word for a code that it does not know. No server half emits it."""
+    """
+    A reader's word for a code that it does not know. No server sends it.
+    """
 
 
 class McpErrorCategory(StrEnum):
     """
-    What kind of help would mend it.
+    What kind of help would mend the failure.
     """
 
     TRANSIENT = "transient"
-    """Time helps. If only a person or a deployment helps, it is `PERMANENT`."""
+    """
+    Time helps. If only a person or a deployment helps, it is `PERMANENT`.
+    """
 
     PERMANENT = "permanent"
-    """The same call will fail again. If another call would work, it is `VALIDATION`."""
+    """
+    The same call will fail again. If another call would work, it is `VALIDATION`.
+    """
 
     VALIDATION = "validation"
-    """Other arguments help. If other credentials help, it is `AUTH`."""
+    """
+    Other arguments help. If other credentials help, it is `AUTH`.
+    """
 
     AUTH = "auth"
-    """Other credentials or rights help; whose they are, the code tells."""
+    """
+    Other credentials or rights help; the code tells whose.
+    """
 
     UNKNOWN = "unknown"
-    """A reader's word for a category that it does not know. No server half emits it."""
+    """
+    A reader's word for a category that it does not know. No server sends it.
+    """
 
 
 #: What each code implies where nothing else is said: category, retryable (E9).
@@ -90,16 +156,14 @@ _CATEGORIES: Final = {category.value: category for category in McpErrorCategory}
 
 def fold_code(wire: str) -> McpErrorCode:
     """
-    Return the code with this wire string; one that is not known here folds to
-    `McpErrorCode.UNKNOWN`.
+    Return the code with this wire string; `McpErrorCode.UNKNOWN` if there is none.
     """
     return _CODES.get(wire, McpErrorCode.UNKNOWN)
 
 
 def fold_category(wire: str) -> McpErrorCategory:
     """
-    Return the category with this wire string; one that is not known here folds to
-    `McpErrorCategory.UNKNOWN`.
+    Return the category with this wire string; `McpErrorCategory.UNKNOWN` if there is none.
     """
     return _CATEGORIES.get(wire, McpErrorCategory.UNKNOWN)
 
@@ -109,15 +173,14 @@ def code_named(name: str) -> McpErrorCode:
     Return the code that an author named.
 
     Raises:
-        ValueError: No such code; the message lists those there are.
+        ValueError: There is no such code; the message suggests the nearest and lists all.
     """
     if isinstance(name, McpErrorCode):
         return name
     try:
         return _CODES[name]
     except (KeyError, TypeError):
-        known = ", ".join(_CODES)
-        raise ValueError(f"{name!r} is no McpErrorCode; the codes are {known}") from None
+        raise ValueError(_no_such("McpErrorCode", name, list(_CODES))) from None
 
 
 def category_named(name: str) -> McpErrorCategory:
@@ -125,12 +188,16 @@ def category_named(name: str) -> McpErrorCategory:
     Return the category that an author named.
 
     Raises:
-        ValueError: No such category; the message lists those there are.
+        ValueError: There is no such category; the message suggests the nearest and lists all.
     """
     if isinstance(name, McpErrorCategory):
         return name
     try:
         return _CATEGORIES[name]
     except (KeyError, TypeError):
-        known = ", ".join(_CATEGORIES)
-        raise ValueError(f"{name!r} is no McpErrorCategory; the categories are {known}") from None
+        raise ValueError(_no_such("McpErrorCategory", name, list(_CATEGORIES))) from None
+
+
+def _no_such(kind: str, name: object, known: list[str]) -> str:
+    near = did_you_mean(name, known) or "."
+    return f"{name!r} is not a {kind}{near} There are {', '.join(known)}"

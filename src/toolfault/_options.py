@@ -1,18 +1,22 @@
 """
-Checking what somebody configures: each wrong value is a ValueError that names the cure.
+Checks for what somebody configures; each error names the cure.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar, cast
+
+
+_C = TypeVar("_C", bound=type)
 
 
 def seconds(name: str, value: object) -> None:
     """
-    Refuse what is no positive, finite number of seconds, and not None.
+    Raise ValueError unless *value* is a positive, finite number of seconds, or None.
     """
     if value is None:
         return
@@ -22,7 +26,7 @@ def seconds(name: str, value: object) -> None:
 
 def flag(name: str, value: object) -> None:
     """
-    Refuse what is neither True nor False; the text "no" is true in Python.
+    Raise ValueError unless *value* is True or False; the text "no" is true in Python.
     """
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False, not {value!r}")
@@ -30,45 +34,73 @@ def flag(name: str, value: object) -> None:
 
 def one_of(name: str, value: object, choices: Iterable[Any]) -> Any:
     """
-    Return the choice that a value is, or refuse it.
+    Return the choice that equals *value*.
+
+    Raises:
+        ValueError: There is none; the message lists the choices.
     """
     listed = tuple(choices)
     for choice in listed:
         if value == choice:
             return choice
-    raise ValueError(
-        f"{name} must be one of {', '.join(repr(str(choice)) for choice in listed)}, not {value!r}"
-    )
+    names = [str(choice) for choice in listed]
+    choices_shown = ", ".join(map(repr, names))
+    near = did_you_mean(value, names)
+    raise ValueError(f"{name} must be one of {choices_shown}, not {value!r}{near}")
 
 
-def several(name: str, value: object) -> tuple[Any, ...]:
+def several(name: str, value: object, *, secret: bool = False) -> tuple[Any, ...]:
     """
-    Return the entries of a list, or refuse what is none; a single text is the usual slip.
+    Return the entries of a list or another iterable; a single text is the usual slip.
+
+    Args:
+        name: The option's name.
+        value: What was given.
+        secret: Whether *value* must not be printed.
+
+    Raises:
+        ValueError: A text, or nothing that can be iterated.
     """
     if isinstance(value, str | bytes):
-        raise ValueError(f"{name} is a list; write ({value!r},)")
+        shown = "..." if secret else repr(value)
+        raise ValueError(f"{name} is a list, not one text: write {name}=[{shown}]")
     try:
         return tuple(cast("Iterable[Any]", value))
     except TypeError:
-        raise ValueError(f"{name} is a list, or any other iterable, not {value!r}") from None
+        shown = type(value).__name__ if secret else repr(value)
+        raise ValueError(f"{name} is a list or another iterable, not {shown}") from None
+
+
+def one_or_several(name: str, value: object, is_one: Callable[[object], bool]) -> tuple[Any, ...]:
+    """
+    Return the entries of a list, or the only entry where it was given without a list.
+
+    Raises:
+        ValueError: As for `several`.
+    """
+    return (value,) if is_one(value) else several(name, value)
 
 
 def packages(name: str, value: object) -> tuple[str, ...]:
     """
-    Return names of packages, or refuse what is none: they are import names.
+    Return the import names of packages.
+
+    Raises:
+        ValueError: An entry that cannot be imported under that name.
     """
     entries = several(name, value)
     for entry in entries:
         if not isinstance(entry, str) or not all(part.isidentifier() for part in entry.split(".")):
+            example = "such as 'acme_core'"
             raise ValueError(
-                f"{name} lists packages by the name that is imported, such as 'acme_core', not {entry!r}"
+                f"{name} lists packages by the name that is imported, {example}, not {entry!r}"
             )
     return entries
 
 
 def is_plain_function(value: object) -> bool:
     """
-    Tell whether something can be called and answers at once.
+    Tell whether *value* is callable and not async.
     """
     call = getattr(value, "__call__", None)  # noqa: B004 -- asks what it is, not whether
     return (
@@ -80,7 +112,7 @@ def is_plain_function(value: object) -> bool:
 
 def takes_one(function: Callable[..., Any]) -> bool:
     """
-    Tell whether a function can be called with one argument; where nobody can tell, it can.
+    Tell whether a function can be called with one argument; True if its signature is unknown.
     """
     try:
         inspect.signature(function).bind(None)
@@ -89,3 +121,72 @@ def takes_one(function: Callable[..., Any]) -> bool:
     except ValueError:
         return True
     return True
+
+
+# ---- names that do not exist
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """
+    Return "; did you mean 'x'?" for the known name that is nearest to *given*; "" if none is near.
+    """
+    if not isinstance(given, str):
+        return ""
+    from difflib import get_close_matches  # noqa: PLC0415 -- only mistakes need it
+
+    near = get_close_matches(given.strip().lower().replace("-", "_")[:64], known, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+#: What people call our options, from other libraries.
+_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "attempts": ("retries", "max_attempts", "max_retries", "max_tries", "tries", "stop"),
+    "budget": ("retry_budget",),
+    "causes": ("cause", "cause_chain"),
+    "clock": ("time", "now"),
+    "hint": ("advice", "suggestion", "help"),
+    "hint_max": ("max_retry_after", "retry_after_max"),
+    "message": ("msg", "text", "detail", "description"),
+    "code": ("error_code", "kind", "type"),
+    "on_attempt": ("on_retry", "before_sleep", "callback"),
+    "on_failure": ("on_error", "hooks", "hook"),
+    "retry_after_seconds": ("retry_after", "wait", "delay", "retry_in", "seconds"),
+    "retryable": ("retry", "can_retry", "is_retryable"),
+    "expect": ("rules", "mapping", "exceptions", "errors"),
+    "disclosure": ("mask", "mask_error_details", "redact"),
+    "secrets": ("secret",),
+    "timeout": ("deadline", "timeout_seconds", "max_time"),
+    "wait_initial": ("initial", "backoff", "base", "min_wait"),
+    "wait_jitter": ("jitter",),
+    "wait_max": ("max_wait", "max_delay", "cap"),
+}
+
+
+def unknown_option(owner: str, given: str, known: Iterable[str]) -> TypeError:
+    """
+    Return the error for a keyword that *owner* does not take; it suggests the nearest one.
+    """
+    names = list(known)
+    meant = [name for name in names if given in _SYNONYMS.get(name, ())]
+    near = f"; did you mean {meant[0]!r}?" if meant else did_you_mean(given, names)
+    dot = "" if near else "."
+    return TypeError(
+        f"{owner} has no option {given!r}{near}{dot} Its options are {', '.join(names)}"
+    )
+
+
+def explain_unknown_options(cls: _C) -> _C:
+    """
+    Return the class with a constructor that suggests the nearest option for an unknown keyword.
+    """
+    init: Any = vars(cls)["__init__"]
+    known = frozenset(inspect.signature(init).parameters) - {"self"}
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **options: Any) -> None:
+        for name in options.keys() - known:
+            raise unknown_option(cls.__name__, name, sorted(known))
+        init(self, *args, **options)
+
+    setattr(cls, "__init__", checked)  # noqa: B010 -- type checkers keep the constructor as it is written
+    return cls
