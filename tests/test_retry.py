@@ -11,6 +11,7 @@ import pickle
 import threading
 
 import anyio
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,8 +23,9 @@ from toolfault._read.parse import parse
 from toolfault._retry.attempts import Attempt, meta_beside, model_text, says_more
 from toolfault._retry.budget import Budget
 from toolfault._retry.retry import Retry
-from toolfault._retry.servers import Servers
+from toolfault._retry.servers import RetryPerServer
 from toolfault._wire import Guidance, to_result
+from toolfault.dialects import a2a, a2c_smcp, jsonrpc
 from toolfault.errors import ToolFault
 
 
@@ -182,6 +184,41 @@ def test_distrust_withdraws_the_hints_alone(how):
 
     world.run(how, world.retry(trust_hints=False), tool=SAFE, idempotent=True)
     assert world.calls == [1, 1, 2]
+
+
+NOT_EXECUTED = ToolFault("internal", "busy", retryable=True, outcome="not_executed")
+LIMITED = {"code": -32023, "message": "limit"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "proof"),
+    [
+        pytest.param(to_result(NOT_EXECUTED), "claim", id="outcome in _meta"),
+        pytest.param(to_result(NOT_EXECUTED, structured=False), "claim", id="outcome in _meta with the envelope"),
+        pytest.param(parse(to_result(NOT_EXECUTED)), "claim", id="raised after it was read"),
+        pytest.param({"jsonrpc": "2.0", "id": 1, "error": LIMITED}, "claim", id="number of a JSON-RPC error"),
+        pytest.param(MCPError(**LIMITED), "claim", id="number of an exception"),
+        pytest.param(jsonrpc.encode(NOT_EXECUTED), "claim", id="JSON-RPC error with our envelope"),
+        pytest.param(a2a.encode(NOT_EXECUTED), "claim", id="record of an A2A error"),
+        pytest.param(a2c_smcp.encode(NOT_EXECUTED), "claim", id="record of an A2C error"),
+        pytest.param(RuntimeError(json.dumps(to_result(NOT_EXECUTED)["structuredContent"])), "none", id="a text"),
+        pytest.param(httpx.ConnectError("refused"), "own", id="never connected"),
+        pytest.param(ConnectionRefusedError(111, "refused"), "own", id="refused here"),
+        pytest.param(NOT_EXECUTED, "own", id="raised on this side"),
+    ],
+)
+@HOW
+def test_a_claim_of_the_peer_is_no_proof_where_it_is_not_trusted(how, answer, proof):
+    trusting, distrusting = World([answer, DONE]), World([answer, DONE])
+
+    for world, trusted in ((trusting, True), (distrusting, False)):
+        with contextlib.suppress(Exception):
+            world.run(how, world.retry(trust_hints=trusted))
+
+    assert trusting.calls == ([1] if proof == "none" else [1, 2])
+    assert distrusting.calls == ([1, 2] if proof == "own" else [1])
+    if proof != "own":
+        assert distrusting.made[-1].stopped == "not_safe"
 
 
 @HOW
@@ -385,13 +422,13 @@ def test_what_came_of_a_call_is_one_object(how):
 
 def test_a_framework_can_make_the_attempts_itself():
     world = World()
-    course = world.retry().course(name="t")
+    state = world.retry().state(name="t")
     fault = parse(BUSY)
 
-    assert course.after(fault, SAFE) == 0.25
-    assert course.number == 2
-    assert course.after(fault, None) is None
-    assert [made.stopped for made in course.attempts] == [None, "not_safe"]
+    assert state.after(fault, SAFE) == 0.25
+    assert state.number == 2
+    assert state.after(fault, None) is None
+    assert [made.stopped for made in state.attempts] == [None, "not_safe"]
 
 
 class Observer:
@@ -887,7 +924,8 @@ def test_attempts_and_waits_stay_within_the_rules(rules, faults, chance, lasting
         assert hint <= rules["hint_max"]
         assert idempotent is not False
         hinted = rules["trust_hints"] and bool(tool) and True in tool.values()
-        assert idempotent or hinted or made.fault.outcome == "not_executed"
+        proven = made.fault.outcome == "not_executed" and (rules["trust_hints"] or made.fault.found_in is None)
+        assert idempotent or hinted or proven
 
 
 # Several servers.
@@ -897,25 +935,25 @@ def test_each_server_has_rules_with_a_budget_of_its_own():
     class Server:
         pass
 
-    servers, one, other = Servers(), Server(), Server()
+    servers, one, other = RetryPerServer(), Server(), Server()
 
-    assert servers.rules("a") is servers.rules("a")
-    assert servers.rules(one) is servers.rules(one)
-    assert len({id(servers.rules(key).budget) for key in ("a", "b", one, other)}) == 4
+    assert servers.for_server("a") is servers.for_server("a")
+    assert servers.for_server(one) is servers.for_server(one)
+    assert len({id(servers.for_server(key).budget) for key in ("a", "b", one, other)}) == 4
 
 
 def test_a_budget_that_is_given_is_shared():
     budget = Budget()
 
-    assert Servers(Retry(budget=budget)).rules("a").budget is budget
+    assert RetryPerServer(Retry(budget=budget)).for_server("a").budget is budget
 
 
 def test_a_server_that_is_gone_is_forgotten():
     class Server:
         pass
 
-    servers = Servers()
-    servers.rules(Server())
+    servers = RetryPerServer()
+    servers.for_server(Server())
     gc.collect()
 
     assert len(servers._by_object) == 0
@@ -923,27 +961,27 @@ def test_a_server_that_is_gone_is_forgotten():
 
 @pytest.mark.parametrize(("names", "word"), [(["a"], True), (["x", "b"], True), (["x"], None), ([], None)])
 def test_the_operators_word(names, word):
-    assert Servers(idempotent=["a", "b"]).word(*names) is word
+    assert RetryPerServer(idempotent=["a", "b"]).idempotent(*names) is word
 
 
 @pytest.mark.parametrize("idempotent", ["search", b"search", 3, [5], [None]])
 def test_names_that_are_no_list_are_refused(idempotent):
     with pytest.raises(ValueError, match="idempotent (is a list|lists names of tools)"):
-        Servers(idempotent=idempotent)
+        RetryPerServer(idempotent=idempotent)
 
 
 @pytest.mark.parametrize("retry", [5, Retry, Budget()])
 def test_rules_that_are_none_are_refused(retry):
     with pytest.raises(ValueError, match="retry must be a Retry"):
-        Servers(retry)
+        RetryPerServer(retry)
 
 
 def test_copies_share_the_budgets_and_another_process_begins_with_full_ones():
-    servers = Servers(idempotent=["a"])
-    servers.rules("s").budget.take()
+    servers = RetryPerServer(idempotent=["a"])
+    servers.for_server("s").budget.take()
 
     elsewhere = pickle.loads(pickle.dumps(servers))
 
     assert copy.copy(servers) is copy.deepcopy(servers) is servers
-    assert elsewhere.word("a") is True
-    assert elsewhere.rules("s").budget.left == 10
+    assert elsewhere.idempotent("a") is True
+    assert elsewhere.for_server("s").budget.left == 10

@@ -1,5 +1,5 @@
 """
-What holds for every course of retries, whatever servers answer and however the rules are set.
+What holds for every state of retries, whatever servers answer and however the rules are set.
 
 A model of the world makes up failures, durations and chance; the driver's own report is held against what was seen.
 """
@@ -97,7 +97,7 @@ class World:
         self.waits, self.begun = [], []
         if how == "sync":
             retried = self.retry.run_sync(lambda number: self.come(comings, number), tool=tool, idempotent=idempotent)
-        elif how == "course":
+        elif how == "state":
             retried = self.step(comings, tool, idempotent)
         else:
 
@@ -111,15 +111,15 @@ class World:
         return retried.attempts, self.begun, self.waits
 
     def step(self, comings, tool, idempotent):
-        course = self.retry.course(idempotent=idempotent)
+        state = self.retry.state(idempotent=idempotent)
         while True:
             try:
-                fault = parse(self.come(comings, course.number))
+                fault = parse(self.come(comings, state.number))
             except ToolFault as exc:
                 fault = parse(exc)
-            wait = course.after(fault, tool)
+            wait = state.after(fault, tool)
             if wait is None:
-                return course
+                return state
             self.sleep_sync(wait)
 
 
@@ -143,8 +143,10 @@ def told(attempts):
 
 
 def is_safe(fault, rules, tool, word):
-    hinted = rules["trust_hints"] and True in (tool or {}).values()
-    return word if word is not None else hinted or fault.outcome == "not_executed"
+    if word is not None:
+        return word
+    proven = fault.outcome == "not_executed" and (rules["trust_hints"] or fault.found_in is None)
+    return proven or (rules["trust_hints"] and True in (tool or {}).values())
 
 
 @settings(max_examples=300)
@@ -215,7 +217,7 @@ def test_retries_never_cost_more_than_the_budget_holds(rules, calls, retries, re
 @given(rules=RULES, calls=CALLS, retries=st.none() | st.floats(0, 5), chances=SEEDS, lasting=LASTING)
 def test_sync_async_and_single_steps_take_the_same_course(rules, calls, retries, chances, lasting):
     courses = []
-    for how in ("sync", "async", "course"):
+    for how in ("sync", "async", "state"):
         world = World(rules, None if retries is None else Budget(retries), chances, lasting)
         made = [world.call(how, *call) for call in calls]
         courses.append([(told(attempts), begun, waits) for attempts, begun, waits in made])

@@ -1,5 +1,5 @@
 """
-What may be told about failures and retries, and what they are told.
+Hooks and observers of failures and retries, and the values that they get.
 """
 
 from __future__ import annotations
@@ -16,15 +16,12 @@ __all__ = ["Attempt", "AttemptHook", "FailureHook", "Retried", "RetryObserver", 
 
 FailureHook: TypeAlias = Callable[[ToolFault, BaseException, Call], object]
 """
-Called with the fault, the exception as it was raised, and the call, after a failure was judged and
-logged.
+Called with the fault, the exception as it was raised, and the call, after a failure was logged.
 
-It runs where the tool ran, so it must be quick, and it is no coroutine function. What it raises is
-logged, and changes nothing.
+It runs where the tool ran, so it must be quick and not async. What it raises is logged.
 """
 
 AttemptHook: TypeAlias = Callable[[Attempt], object]
 """
-Called with what came of an attempt, before the wait for the next. What it raises is logged, and
-changes nothing.
+Called with each attempt, before the wait for the next. What it raises is logged.
 """

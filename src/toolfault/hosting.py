@@ -1,10 +1,13 @@
 """
-For authors of integrations: what a host needs to put a guard around its calls, and a client to
-retry them.
+For authors of integrations: the parts of a guarded host, and of a client that retries.
 
 A host makes a `Call` with the tool's own ``function`` (without it nothing counts as raised on
-purpose), catches what its handler raises, asks ``guard.passes(exc)`` whether it must leave
-unanswered, and otherwise sends ``guard.to_result(guard.judge(exc, call))``.
+purpose), catches what its handler raises, raises it again if ``guard.passes(exc)``, and otherwise
+sends ``guard.to_result(guard.judge(exc, call))``.
+
+A client's adapter keeps one `RetryPerServer`, runs each call with its ``for_server(...).run(...)``,
+or asks a `RetryState` after each attempt that the framework makes itself. It gives the model
+`model_text`, keeps the blocks that say more (`says_more`), and puts `meta_beside` into ``_meta``.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._judge.case import Call, Phase
 from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
 from toolfault._retry.attempts import meta_beside, model_text, says_more
-from toolfault._retry.retry import Course
-from toolfault._retry.servers import Servers
+from toolfault._retry.servers import RetryPerServer
+from toolfault._retry.state import RetryState
 from toolfault._schema.fast_check import Check, quick
 from toolfault._schema.widen import widen_schema
 from toolfault._text import encodable
@@ -32,11 +35,11 @@ __all__ = [
     "OPTIONS",
     "Call",
     "Check",
-    "Course",
     "Guard",
     "GuardOptions",
     "Phase",
-    "Servers",
+    "RetryPerServer",
+    "RetryState",
     "Verdict",
     "answering",
     "being_cancelled",
@@ -51,10 +54,9 @@ __all__ = [
     "widen_schema",
 ]
 
-#: The attribute of a function in which a decorator leaves a tool's `GuardOptions` for the guard of
-#: the whole server.
+#: The attribute of a function with a tool's `GuardOptions`, for the guard of the whole server.
 OPTIONS: Final = "__toolfault__"
 
-#: What answers for the running call: a server's request, or a decorated function. None: nothing
-#: does. Whoever finds something else here lets exceptions through: the outermost answers.
+#: The server's request or the decorated function that answers the running call; None if nothing
+#: does. Inner ones let exceptions through: the outermost answers.
 answering: Final[ContextVar[object | None]] = ContextVar("toolfault_answering", default=None)

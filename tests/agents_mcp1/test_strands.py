@@ -319,11 +319,11 @@ def test_what_is_remembered_is_bounded(patience, monkeypatch):
 
     for use in range(15):
         conversation.after(BUSY, mcp_tool(readOnlyHint=True), use=str(use))
-    assert ["12", "13", "14"] == [use for _, use in hooks._courses]
+    assert ["12", "13", "14"] == [use for _, use in hooks._states]
 
     for use in ("12", "13", "14"):
         conversation.after({"content": [{"text": "fine"}]}, use=use)
-    assert {} == hooks._courses
+    assert {} == hooks._states
 
 
 def test_a_call_that_is_cancelled_between_attempts_leaves_no_count_behind():
@@ -347,7 +347,7 @@ def test_a_call_that_is_cancelled_between_attempts_leaves_no_count_behind():
 
     anyio.run(main)
 
-    assert {} == hooks._courses
+    assert {} == hooks._states
     assert 1 == budget.left
 
 

@@ -110,7 +110,7 @@ async def client_side(client: Client, session: ClientSession) -> None:
     await retrying(client).call_tool("t", on_attempt=attempts.append)
     assert_type(await Retry().run(lambda _: client.call_tool("t")), Retried[CallToolResult])
     assert_type(Retry().call_sync(lambda number: number), int)
-    assert_type(Retry().course().after(parse({}), None), float | None)
+    assert_type(Retry().state().after(parse({}), None), float | None)
     await wrapped.list_tools()
     await as_session.list_tools()
     assert_type(await declared(server), str)

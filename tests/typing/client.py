@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from toolfault import Guard, Retry, ToolFault
 from toolfault.dialects import MemoryStore, RecordStore, a2a, a2c_smcp, jsonrpc, tool_failure
 from toolfault.hooks import Attempt, RetryObserver
-from toolfault.hosting import Course, Servers, model_text, says_more
+from toolfault.hosting import RetryPerServer, RetryState, model_text, says_more
 from toolfault.integrations.mcp import install, retrying
 from toolfault.integrations.opentelemetry import Telemetry
 
@@ -29,13 +29,13 @@ assert_type(jsonrpc.encode(fault), dict[str, Any])
 assert_type(tool_failure.decode(tool_failure.encode(fault)), ToolFault | None)
 
 # What an adapter is made of.
-servers = Servers(Retry(), ["search"])
-assert_type(servers.rules("shop"), Retry)
-assert_type(servers.word("search"), bool | None)
-course = servers.rules("shop").course(name="search")
-assert_type(course, Course)
-assert_type(course.attempts, tuple[Attempt, ...])
-assert_type(model_text(fault, course.attempts), str)
+servers = RetryPerServer(Retry(), ["search"])
+assert_type(servers.for_server("shop"), Retry)
+assert_type(servers.idempotent("search"), bool | None)
+state = servers.for_server("shop").state(name="search")
+assert_type(state, RetryState)
+assert_type(state.attempts, tuple[Attempt, ...])
+assert_type(model_text(fault, state.attempts), str)
 assert_type(says_more("text", fault, "told"), bool)
 
 # Telemetry is an observer, a hook and a middleware.

@@ -1,9 +1,6 @@
 """
-What is told of the attempts of a call, to programs and to models: each one, all of them, why there
-was no further one.
+Records of attempts, and the text that describes them to a model.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -33,30 +30,36 @@ Stopped: TypeAlias = Literal[
     "success", "no_failure", "not_retryable", "not_safe", "attempts", "hint", "deadline", "budget"
 ]
 """
-Why no further attempt was made: it worked; what was raised is no failure of the tool, such as a
-cancellation that travels as an exception; another try would not help; it might do harm; there were
-enough; the server asks for a longer wait than `Retry.hint_max`; the wait would end after the
-deadline; the server's budget is empty.
+Why there was no further attempt:
+
+* ``success``: the call succeeded.
+* ``no_failure``: the exception is no failure of the tool, such as a wrapped cancellation.
+* ``not_retryable``: the failure says that another attempt would not help.
+* ``not_safe``: nobody knows that repeating the call is safe; see ``idempotent=``.
+* ``attempts``: `Retry.attempts` were made.
+* ``hint``: the server asks for a longer wait than `Retry.hint_max`.
+* ``deadline``: the wait would end after `Retry.timeout`.
+* ``budget``: the server's `Budget` is empty.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """
-    What came of one attempt.
+    One attempt and its end.
 
     Attributes:
         number:
-            Which it was, counted from 1.
+            The attempt, counted from 1.
 
         fault:
-            How it failed. None: it worked, or what was raised is no failure of the tool.
+            Its failure. None: it succeeded, or what it raised is no failure of the tool.
 
         wait:
-            Seconds until the next attempt. None: there is none.
+            Seconds until the next attempt. None: there is no next.
 
         stopped:
-            Why there is none. None: there is one.
+            Why there is no next attempt; see `Stopped`. None: there is one.
     """
 
     number: int
@@ -68,7 +71,7 @@ class Attempt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retried(Generic[T]):
     """
-    What came of a call, with all its attempts.
+    The end of a call, with all its attempts.
 
     Attributes:
         attempts:
@@ -88,24 +91,23 @@ class Retried(Generic[T]):
     @property
     def fault(self) -> ToolFault | None:
         """
-        Return how the last attempt failed. None: it worked, or what it raised is no failure of the
-        tool.
+        Return the failure of the last attempt; None if it succeeded or raised no tool failure.
         """
         return self.attempts[-1].fault
 
     @property
     def stopped(self) -> Stopped:
         """
-        Return why there was no further attempt.
+        Return why there was no further attempt; see `hooks.Stopped`.
         """
         return cast("Stopped", self.attempts[-1].stopped)
 
     @property
     def waited(self) -> float:
         """
-        Return the seconds of all waits together.
+        Return the sum of all waits, in seconds.
         """
-        return sum(made.wait or 0.0 for made in self.attempts)
+        return sum(attempt.wait or 0.0 for attempt in self.attempts)
 
     def unwrap(self) -> T:
         """
@@ -122,8 +124,7 @@ class Retried(Generic[T]):
 @runtime_checkable
 class RetryObserver(Protocol):
     """
-    What stands around calls and their attempts, to measure or to trace them. What it raises is
-    logged.
+    Measures or traces calls and their attempts. What it raises is logged.
 
     Both methods return context managers, entered where the attempt runs. One that is left by an
     exception saw a cancellation, or something else that is no failure of the tool.
@@ -133,8 +134,10 @@ class RetryObserver(Protocol):
         self, name: str | None, /
     ) -> AbstractContextManager[Callable[[Retried[Any]], object]]:
         """
-        Stand around all attempts of a call of the tool *name*; what is entered is called with the
-        end of it.
+        Return a context manager around all attempts; its function takes the `Retried`.
+
+        Args:
+            name: The tool's name.
         """
         ...
 
@@ -142,25 +145,28 @@ class RetryObserver(Protocol):
         self, name: str | None, number: int, /
     ) -> AbstractContextManager[Callable[[ToolFault | None], object]]:
         """
-        Stand around one attempt; what is entered is called with how it failed, or with None after a
-        success.
+        Return a context manager around one attempt; its function takes the fault, or None.
+
+        Args:
+            name: The tool's name.
+            number: The attempt, counted from 1.
         """
         ...
 
 
-# ---- what a model is told
+# ---- for models
 
 
 def model_text(fault: ToolFault, attempts: Sequence[Attempt] = ()) -> str:
     """
-    Return one text from which a model reads message, code, whether and when to retry, and the hint.
+    Return one text with message, code, whether and when to retry, and the hint.
 
-    For agent frameworks that hand a model nothing but a text. The envelope's message stands first,
-    verbatim.
+    For agent frameworks that hand a model nothing but a text. The message stands first, on one line
+    if a line of it could pose as our advice.
 
     Args:
-        fault: How the call failed.
-        attempts: All attempts of it, if it was tried by `Retry`.
+        fault: The failure.
+        attempts: All attempts of the call, if `Retry` made them.
     """
     envelope = fault.envelope
     return text_for_model(
@@ -171,15 +177,16 @@ def model_text(fault: ToolFault, attempts: Sequence[Attempt] = ()) -> str:
     )
 
 
-#: What prose is read as when it does not tell the cause, so nothing of retries either.
+#: Codes of prose that does not tell the cause, so nothing of retries either.
 _OPEN: Final = frozenset({McpErrorCode.INTERNAL, McpErrorCode.UNKNOWN})
 
 
 def meta_beside(fault: ToolFault) -> dict[str, Any]:
     """
-    Return the members for the ``_meta`` of a result whose text `model_text` replaces.
+    Return members for the ``_meta`` of a result whose text `model_text` replaces.
 
-    Nobody should have to read the failure out of the new text. Empty: it stands where no text is.
+    With them nobody has to read the failure out of the new text. Empty if the failure stands in the
+    result's structure already.
     """
     kept = fault.found_in in {"structured_content", "meta"}
     return {} if kept else to_result(fault, structured=False)["_meta"]
@@ -187,13 +194,12 @@ def meta_beside(fault: ToolFault) -> dict[str, Any]:
 
 def says_more(text: str, fault: ToolFault, told: str) -> bool:
     """
-    Tell whether a text of a failed result says what `model_text` has not told yet.
+    Tell whether a text of a failed result says more than `model_text`.
 
     Args:
         text: One block of the result's content.
-        fault: The failure that was read out of the result.
-        told: What `model_text` made of it.
+        fault: The failure in the result.
+        told: The text that `model_text` returned for it.
     """
-    # A failure that was read out of prose has all of the prose as its message, cleaned and cut to
-    # size.
+    # A failure out of prose has all of the prose as its message, cleaned and cut to size.
     return fault.found_in != "prose" and one_line(text) not in one_line(told)

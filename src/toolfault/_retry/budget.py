@@ -1,5 +1,5 @@
 """
-How many retries a server may cause.
+`Budget`: the retries that one server may cause.
 """
 
 from __future__ import annotations
@@ -7,22 +7,26 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any, Self
 
+from toolfault._options import explain_unknown_options
 
+
+@explain_unknown_options
 class Budget:
     """
-    How many retries one server may cause, shared by all calls to it. Safe to use from many threads.
+    The retries that one server may cause, shared by all calls to it; safe from many threads.
 
     A token bucket, as in gRFC A6 and botocore: a retry takes a token, or a part of one after a
-    reached limit. A retry that helps gives it back, and a call that works at once gives a little.
-    An empty bucket ends attempts early.
+    reached limit. A retry that succeeds gives it back, and a call that succeeds on its first
+    attempt gives a little. An empty bucket ends the attempts.
 
     Args:
-        retries: How many retries may fail in a row.
-        refund: How much of a token a call gives back that works at once. 0.1 allows one retry per
-            ten calls.
+        retries: The retries that may fail in a row.
+        refund: Tokens refunded by a call that succeeds on its first attempt. 0.1 allows one retry
+            per ten calls.
 
     Raises:
         ValueError: A number is negative or NaN.
+        TypeError: There is no such option.
     """
 
     __slots__ = ("_left", "_lock", "_refund", "_retries")
@@ -43,13 +47,13 @@ class Budget:
     @property
     def left(self) -> float:
         """
-        Return the tokens that are left.
+        Return the remaining tokens.
         """
         return self._left
 
     def take(self, cost: float = 1.0) -> bool:
         """
-        Take the cost of a retry; False if there is not enough, and then nothing is taken.
+        Take the cost of a retry; return False, and take nothing, if there is not enough.
         """
         with self._lock:
             if self._left < cost:
@@ -59,33 +63,32 @@ class Budget:
 
     def give(self, tokens: float | None = None) -> None:
         """
-        Give tokens back; None: what a call gives that works at once.
+        Give tokens back. None: the refund of a call that succeeds on its first attempt.
         """
         with self._lock:
-            self._left = min(
-                self._retries, self._left + (self._refund if tokens is None else tokens)
-            )
+            given = self._refund if tokens is None else tokens
+            self._left = min(self._retries, self._left + given)
 
     def __copy__(self) -> Self:
         """
-        Return this budget itself: copies of the rules that share it go on sharing it.
+        Return this budget: copies of the rules go on sharing it.
         """
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """
-        Return this budget itself, as `__copy__` does.
+        Return this budget, as `__copy__` does.
         """
         return self
 
     def __reduce__(self) -> tuple[type[Self], tuple[float, float]]:
         """
-        Pickle as a full budget: another process has calls of its own.
+        Pickle as a full budget: another process makes calls of its own.
         """
         return type(self), (self._retries, self._refund)
 
     def __repr__(self) -> str:
         """
-        Show how much is left.
+        Return the class with the remaining tokens.
         """
         return f"<Budget ({self._left:g} of {self._retries:g} retries left)>"

@@ -31,7 +31,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import Servers, meta_beside, model_text, says_more
+from toolfault.hosting import RetryPerServer, meta_beside, model_text, says_more
 
 
 __all__ = ["ToolFaultPlugin"]
@@ -81,7 +81,7 @@ class ToolFaultPlugin(BasePlugin):
         Make a plugin.
         """
         super().__init__(name=name)
-        self._servers = Servers(retry, idempotent)
+        self._servers = RetryPerServer(retry, idempotent)
         self._answered: WeakSet[ToolContext] = WeakSet()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class ToolFaultPlugin(BasePlugin):
             attempt,
             name=name,
             tool=tool.raw_mcp_tool,
-            idempotent=self._servers.word(tool.name, name),
+            idempotent=self._servers.idempotent(tool.name, name),
             read=partial(_read, tool=name, arguments=arguments),
         )
         if ended.fault is None:
@@ -173,7 +173,7 @@ class ToolFaultPlugin(BasePlugin):
     def _rules(self, tool: McpTool) -> Retry:
         # A toolset makes its tools anew for each request, with the one manager of its sessions.
         server: object = getattr(tool, "_mcp_session_manager", None) or self
-        return self._servers.rules(server)
+        return self._servers.for_server(server)
 
 
 def _is_error(result: Any) -> bool:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import Servers, model_text, says_more
+from toolfault.hosting import RetryPerServer, model_text, says_more
 
 
 try:
@@ -92,7 +92,7 @@ class ToolFaultInterceptor:
         """
         Begin with a full budget for each server.
         """
-        self._servers = Servers(retry, idempotent)
+        self._servers = RetryPerServer(retry, idempotent)
 
     async def __call__(
         self,
@@ -111,11 +111,11 @@ class ToolFaultInterceptor:
         def attempt(_number: int) -> Awaitable[MCPToolCallResult]:
             return handler(request)
 
-        came = await self._servers.rules(request.server_name).run(
+        came = await self._servers.for_server(request.server_name).run(
             attempt,
             name=request.name,
             tool=getattr(tool, "metadata", None),  # where LangChain keeps the annotations
-            idempotent=self._servers.word(*names),
+            idempotent=self._servers.idempotent(*names),
             read=partial(_read, request),
         )
         result = came.unwrap()

@@ -28,7 +28,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import META_KEY, Servers, meta_beside, model_text, says_more
+from toolfault.hosting import META_KEY, RetryPerServer, meta_beside, model_text, says_more
 
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class RetryingMCPServer(MCPServer):
         """
         Make a server that is not connected yet.
         """
-        servers = Servers(retry, idempotent)
+        servers = RetryPerServer(retry, idempotent)
         super().__init__(*args, **{"custom_data_extractor": custom_data, **options})
         self._servers = servers
 
@@ -104,11 +104,11 @@ class RetryingMCPServer(MCPServer):
         async def attempt(_number: int) -> CallToolResult:
             return await call(tool_name, arguments, meta)
 
-        ended = await self._servers.rules(self).run(
+        ended = await self._servers.for_server(self).run(
             attempt,
             name=tool_name,
             tool=partial(self._tool, tool_name),
-            idempotent=self._servers.word(tool_name),
+            idempotent=self._servers.idempotent(tool_name),
             read=partial(parse, tool=tool_name, arguments=arguments),
         )
         result = ended.unwrap()

@@ -18,7 +18,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from toolfault import Retry, ToolFault, parse
-from toolfault.hosting import Course, Servers, model_text, says_more
+from toolfault.hosting import RetryPerServer, RetryState, model_text, says_more
 
 
 try:
@@ -69,8 +69,8 @@ class ToolFaultHooks:
         Begin with a full budget for each server.
         """
         self._retry = retry or Retry()
-        self._servers = Servers(self._retry, idempotent)
-        self._courses: OrderedDict[tuple[int, str], Course] = OrderedDict()
+        self._servers = RetryPerServer(self._retry, idempotent)
+        self._states: OrderedDict[tuple[int, str], RetryState] = OrderedDict()
 
     def register_hooks(self, registry: HookRegistry, **_kwargs: Any) -> None:
         """
@@ -83,37 +83,37 @@ class ToolFaultHooks:
         if not isinstance(tool, MCPAgentTool) or event.retry:
             return
         key = (id(event.agent), event.tool_use["toolUseId"])
-        course = self._courses.pop(key, None) or self._course(tool)
+        state = self._states.pop(key, None) or self._state(tool)
         result: dict[str, Any] = {**event.result}
         if result.get("status") == "success":
-            course.after(None)
+            state.after(None)
         fault = _read(result, tool, event.tool_use["input"])
         if fault is None:
             return
-        wait = course.after(fault, tool.mcp_tool)
+        wait = state.after(fault, tool.mcp_tool)
         # Also before another attempt: an agent that was stopped meanwhile makes none.
-        event.result = _told(result, fault, model_text(fault, course.attempts))
+        event.result = _told(result, fault, model_text(fault, state.attempts))
         if wait is not None:
-            self._remember(key, course)
+            self._remember(key, state)
             try:
-                with course.waiting():
+                with state.waiting():
                     await self._retry.sleep(wait)
             except BaseException:
                 # A cancelled call leaves no count behind: some models give its id to a later one.
-                self._courses.pop(key, None)
+                self._states.pop(key, None)
                 raise
             event.retry = True
 
-    def _course(self, tool: MCPAgentTool) -> Course:
+    def _state(self, tool: MCPAgentTool) -> RetryState:
         name = tool.mcp_tool.name
-        idempotent = self._servers.word(name, tool.tool_name)
-        return self._servers.rules(tool.mcp_client).course(name=name, idempotent=idempotent)
+        idempotent = self._servers.idempotent(name, tool.tool_name)
+        return self._servers.for_server(tool.mcp_client).state(name=name, idempotent=idempotent)
 
-    def _remember(self, key: tuple[int, str], course: Course) -> None:
-        while len(self._courses) >= _MAX_CALLS:
+    def _remember(self, key: tuple[int, str], state: RetryState) -> None:
+        while len(self._states) >= _MAX_CALLS:
             # Calls that were given up between two attempts; the oldest stands first.
-            self._courses.popitem(last=False)
-        self._courses[key] = course
+            self._states.popitem(last=False)
+        self._states[key] = state
 
 
 def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFault | None:

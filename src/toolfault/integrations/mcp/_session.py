@@ -27,7 +27,7 @@ from mcp.types import PaginatedRequestParams, TextContent
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt, AttemptHook
-from toolfault.hosting import ATTEMPT_KEY, Servers, model_text, says_more
+from toolfault.hosting import ATTEMPT_KEY, RetryPerServer, model_text, says_more
 
 
 _log = logging.getLogger("toolfault")
@@ -167,7 +167,7 @@ class _RetryingSession:
         self._tools: dict[str, Any] | None = None
         self._holds_until = -math.inf
         self._listing = anyio.Lock()
-        self._servers = Servers(retry)
+        self._servers = RetryPerServer(retry)
 
     async def call_tool(
         self,
@@ -212,11 +212,11 @@ class _RetryingSession:
         if retry.budget is None:
             # A group of sessions: each server pays for its own failures.
             owner = getattr(self._session, "_tool_to_session", {}).get(name, self._session)
-            retry = self._servers.rules(owner)
+            retry = self._servers.for_server(owner)
         return (
             retry
             if on_attempt is None
-            else replace(retry, on_attempt=(*retry.on_attempt, on_attempt))
+            else replace(retry, on_attempt=(*retry.all_hooks, on_attempt))
         )
 
     async def _tool(self, name: str) -> Any:

@@ -1,0 +1,255 @@
+"""
+One call between its attempts: whether there is another, and after how long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from toolfault._codes import McpErrorCode
+from toolfault._options import flag
+from toolfault._retry.attempts import Attempt, Retried, RetryObserver, Stopped
+from toolfault._retry.backoff import jittered, window
+from toolfault._retry.observers import Report, call_hook, observe
+from toolfault._wire import as_flag, member
+from toolfault.errors import ToolFault
+
+
+if TYPE_CHECKING:
+    from toolfault._retry.retry import Retry
+
+#: The shortest window after a reached limit, in seconds (R8): limits are counted in seconds.
+_QUOTA_INITIAL: Final = 1.0
+
+#: The cost of a retry after a reached limit, as a share of others (botocore: 5 and 14 of 500).
+_QUOTA_COST: Final = 5 / 14
+
+
+@dataclass(slots=True)
+class Outcome:
+    """
+    The end of one attempt: what it returned or raised, and the fault in it.
+    """
+
+    result: Any = None
+    error: Exception | None = None
+    fault: ToolFault | None = None
+
+
+class RetryState:
+    """
+    The retry state of one call. `Retry.state` makes it.
+
+    A framework that makes the attempts itself asks `after` behind each one.
+
+    Attributes:
+        number:
+            The running attempt, counted from 1.
+
+        attempts:
+            The attempts that are over.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_cost",
+        "_idempotent",
+        "_name",
+        "_observers",
+        "_retry",
+        "attempts",
+        "number",
+    )
+
+    def __init__(self, retry: Retry, name: str | None, idempotent: bool | None) -> None:
+        """
+        Begin; call `Retry.state` instead.
+        """
+        if idempotent is not None:
+            flag("idempotent", idempotent)
+        self._retry = retry
+        self._name = name
+        self._idempotent = idempotent
+        self._observers: tuple[RetryObserver, ...] = retry.all_observers
+        self._begun = retry.clock()
+        self._cost = 0.0
+        self.number = 1
+        self.attempts: tuple[Attempt, ...] = ()
+
+    # Observing
+
+    def observe_call(self) -> AbstractContextManager[Report]:
+        """
+        Return a context manager for all attempts; its function takes the `Retried`.
+        """
+        return observe([partial(one.calling, self._name) for one in self._observers])
+
+    @contextlib.contextmanager
+    def attempt(self, read: Callable[[object], ToolFault | None]) -> Generator[Outcome]:
+        """
+        Return a context manager for one attempt: it catches what the attempt raises, and reads it.
+
+        Args:
+            read: Reads a result or an exception.
+
+        Raises:
+            Exception: What was raised, if that is no failure of the tool.
+        """
+        outcome = Outcome()
+        openers = [partial(one.attempting, self._name, self.number) for one in self._observers]
+        with observe(openers) as report:
+            try:
+                yield outcome
+            except Exception as exc:  # noqa: BLE001 -- it is read below, and raised again where nothing repeats it
+                outcome.error = exc
+            outcome.fault = self._read(outcome, read)
+            report(outcome.fault)
+
+    @contextlib.contextmanager
+    def waiting(self) -> Generator[None]:
+        """
+        Return a context manager for a wait; a wait that is left early costs the budget nothing.
+        """
+        try:
+            yield
+        except BaseException:
+            if self._retry.budget is not None:
+                self._retry.budget.give(self._cost)
+            raise
+
+    def _read(
+        self, outcome: Outcome, read: Callable[[object], ToolFault | None]
+    ) -> ToolFault | None:
+        if outcome.error is None:
+            return read(outcome.result)
+        fault = read(outcome.error)
+        if fault is None:
+            self._record(None, None, "no_failure")
+            raise outcome.error
+        return fault
+
+    # Deciding
+
+    def needs_hints(self, fault: ToolFault | None) -> bool:
+        """
+        Tell whether the tool's hints decide if this failure may be retried.
+        """
+        return (
+            fault is not None
+            and fault.envelope.retryable
+            and self._idempotent is None
+            and self._retry.trust_hints
+            and fault.outcome != "not_executed"
+            and self.number < self._retry.attempts
+        )
+
+    def after(self, fault: ToolFault | None, tool: object = None) -> float | None:
+        """
+        Count an attempt, and return the seconds to wait before the next; None: there is no next.
+
+        Args:
+            fault: The failure of the attempt. None: it succeeded.
+            tool: The tool as the server lists it, or its annotations.
+        """
+        stopped = self._reason_to_stop(fault, tool)
+        wait = None
+        if stopped is None and fault is not None:
+            wait = self._wait_for(fault)
+            stopped = self._pay(fault, wait)
+        if stopped is not None:
+            wait = None
+        self._record(fault, wait, stopped)
+        return wait
+
+    def ended(self, outcome: Outcome) -> Retried[Any]:
+        """
+        Return the end of the call.
+        """
+        return Retried(attempts=self.attempts, result=outcome.result, error=outcome.error)
+
+    def _record(self, fault: ToolFault | None, wait: float | None, stopped: Stopped | None) -> None:
+        attempt = Attempt(number=self.number, fault=fault, wait=wait, stopped=stopped)
+        self.attempts += (attempt,)
+        self.number += 1
+        for hook in self._retry.all_hooks:
+            call_hook(hook, attempt)
+
+    def _reason_to_stop(self, fault: ToolFault | None, tool: object) -> Stopped | None:
+        if fault is None:
+            if self._retry.budget is not None:
+                self._retry.budget.give(self._cost or None)
+            return "success"
+        if not fault.envelope.retryable:
+            return "not_retryable"
+        if self.number >= self._retry.attempts:
+            return "attempts"
+        if not self._is_safe(fault, tool):
+            return "not_safe"
+        asked = fault.envelope.retry_after_seconds
+        if asked is not None and asked > self._retry.hint_max:
+            return "hint"
+        return None
+
+    def _is_safe(self, fault: ToolFault, tool: object) -> bool:
+        if self._idempotent is not None:
+            return self._idempotent
+        if self._retry.trust_hints:
+            return fault.outcome == "not_executed" or _is_hinted_safe(tool)
+        return _was_never_sent(fault)
+
+    def _wait_for(self, fault: ToolFault) -> float:
+        retry = self._retry
+        initial = retry.wait_initial
+        if _is_limit(fault):
+            initial = max(initial, _QUOTA_INITIAL)
+        return jittered(
+            window(self.number, initial=initial, maximum=retry.wait_max),
+            jitter=retry.wait_jitter,
+            chance=retry.random(),
+            at_least=fault.envelope.retry_after_seconds or 0.0,
+        )
+
+    def _pay(self, fault: ToolFault, wait: float) -> Stopped | None:
+        retry = self._retry
+        if retry.timeout is not None and retry.clock() + wait > self._begun + retry.timeout:
+            return "deadline"
+        if retry.budget is None:
+            return None
+        cost = _QUOTA_COST if _is_limit(fault) else 1.0
+        if not retry.budget.take(cost):
+            return "budget"
+        self._cost = cost
+        return None
+
+
+def _is_limit(fault: ToolFault) -> bool:
+    return fault.envelope.code is McpErrorCode.QUOTA_EXCEEDED
+
+
+def _was_never_sent(fault: ToolFault) -> bool:
+    """
+    Tell whether this side knows that the call did not happen; a peer's claim does not count.
+    """
+    read_from_peer = fault.received is not None or fault.found_in not in {None, "exception"}
+    answered = "upstream_status" in fault.facts
+    return fault.outcome == "not_executed" and not read_from_peer and not answered
+
+
+def _is_hinted_safe(tool: object) -> bool:
+    """
+    Tell whether a tool, or its annotations, say that repeating a call is safe.
+    """
+    if tool is None:
+        return False
+    annotations: Any = member(tool, "annotations")
+    hints = tool if annotations is None else annotations
+    if isinstance(hints, Mapping) and not hints:
+        return False
+    read_only = as_flag(member(hints, "readOnlyHint", "read_only_hint"))
+    idempotent = as_flag(member(hints, "idempotentHint", "idempotent_hint"))
+    return read_only is True or idempotent is True
