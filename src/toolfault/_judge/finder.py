@@ -43,6 +43,7 @@ from toolfault._judge.deliberate import (
     through,
 )
 from toolfault._judge.own_names import verdict_for_name
+from toolfault._judge.unknown_library import verdict_by_class, verdict_by_status
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
 from toolfault._text import one_line, safe_str, text_of
@@ -84,6 +85,9 @@ _SAY_NOTHING: Final = frozenset({"builtins.Exception", "builtins.BaseException"}
 
 #: Families of a handled exception that weigh more than the words of an own class's name.
 _WEIGHTY: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database", "auth"})
+
+#: Families of what a library's own exception was raised from that explain it.
+_TELLING: Final = _WEIGHTY | frozenset[Family]({"limit"})
 
 #: Families whose failure the author need not have planned for the log to call it anticipated.
 _EXPLAINED: Final[frozenset[str]] = _WEIGHTY | {"limit", "file", "process"}
@@ -170,11 +174,37 @@ class Finder(Case):
             return self._by_accident(exc, name, verdict, purpose)
         if self.home.owns_class(type(exc)):
             return self._own_class(exc, depth)
+        name, verdict = self._unknown_library(exc, depth) or (name, verdict)
         if verdict.instead is not None and depth < _MAX_DEPTH:
             return self.leaf(verdict.instead, witness, depth + 1)
         if purpose.deliberate:
             return self._on_purpose(exc, name, verdict, depth, purpose.reason)
         return self._by_accident(exc, name, verdict, purpose)
+
+    def _unknown_library(self, exc: BaseException, depth: int) -> tuple[str, Verdict] | None:
+        """
+        Judge a library's class that no table names; return how, and the verdict.
+
+        By the HTTP status that it carries; by what it was raised from; by the words of its class.
+        """
+        name, verdict = self.named_rule(exc)
+        is_named = name and not name.startswith("builtins.")
+        if is_named or qualified_name(type(exc)).startswith("builtins."):
+            return None
+        handled = handled_by(exc) if depth < _MAX_DEPTH else None
+        inner = None if handled is None else self._find_handled(handled, depth)
+        if (found := verdict_by_status(exc)) is not None:
+            # The exception below may still have the headers.
+            if inner is not None and inner.verdict.upstream_status == found.upstream_status:
+                found = _telling(inner)
+            return "of the HTTP status that it carries", found
+        if name and verdict.family not in SILENT:
+            return None
+        if inner is not None and inner.verdict.family in _TELLING:
+            return f"of {class_name(inner.leaf)}, which it was raised from", _telling(inner)
+        if (found := verdict_by_class(type(exc))) is not None:
+            return "of the words of its class", found
+        return None
 
     def _unknown_tool(self, exc: BaseException) -> Finding:
         import difflib  # noqa: PLC0415 -- at first use: it costs as much to load as half of ours
@@ -364,6 +394,8 @@ class Finder(Case):
     def _own_verdict(self, exc: BaseException, text: str, depth: int) -> tuple[Verdict, str]:
         if (based := self._by_library_base(exc)) is not None:
             return based
+        if (carried := verdict_by_status(exc)) is not None:
+            return carried, "by the HTTP status that it carries"
         handled = handled_by(exc) if depth < _MAX_DEPTH else None
         found = None if handled is None else self._find_handled(handled, depth)
         if found is not None and found.verdict.family in _WEIGHTY:

@@ -32,6 +32,7 @@ _NO_CONNECTION: Final = outage("No connection to the upstream API could be made"
 _CERTIFICATE: Final = _final(
     "The TLS certificate of the upstream API could not be verified", advice=OPERATOR
 )
+_FAILED: Final = outage("The request to the upstream API failed")
 _PROXY: Final = outage("The connection through a proxy failed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
@@ -90,6 +91,13 @@ def _proxy(exc: BaseException) -> Verdict:
     return _about(exc, verdict)
 
 
+def _any_error(exc: BaseException) -> Verdict:
+    # SDKs derive their own errors from it, and give them the answer.
+    if whole(attr(exc, "response"), "status_code") is None:
+        return _FAILED
+    return _status(exc)
+
+
 def _bad_url(exc: BaseException) -> Verdict:
     return _about(exc, _BAD_URL)
 
@@ -116,7 +124,7 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "ConnectError": _connect,
     "CookieConflict": bug("Several cookies have the name that the tool asked for"),
     "DecodingError": _final("The upstream API's answer could not be decompressed"),
-    "HTTPError": outage("The request to the upstream API failed"),
+    "HTTPError": _any_error,
     "HTTPStatusError": _status,
     "InvalidURL": _bad_url,
     "StreamError": _STREAM,
