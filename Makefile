@@ -12,6 +12,7 @@ help:
 	@echo "make demo    run the example server and call every tool that fails"
 	@echo "make test    run the tests"
 	@echo "make test-packages  the tables against the packages that they speak of, in an environment of their own"
+	@echo "make test-services  SDKs of services, each for real, against a stub that fails as told"
 	@echo "make test-fastmcp   the middleware for FastMCP 4, in an environment of its own"
 	@echo "make test-mcp1      servers and clients of mcp 1.x; test-mcp1-lowest: of the lowest that is supported"
 	@echo "make test-agents-all  the adapters for agent frameworks, in four environments"

@@ -5,7 +5,7 @@ A service on the loopback interface that fails as it is told, for the SDKs of re
 import json
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
@@ -33,10 +33,8 @@ class Handler(BaseHTTPRequestHandler):
         answer = self.server.answer
         if answer is None:  # silence, until the client goes away
             self.connection.settimeout(30)
-            try:
+            with suppress(OSError):
                 self.connection.recv(1)
-            except OSError:
-                pass
             self.close_connection = True
             return
         self.send_response_only(answer.status)
