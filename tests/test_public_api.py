@@ -6,15 +6,17 @@ import ast
 import importlib
 import inspect
 import pickle
+import pickletools
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
 
 import toolfault
-from toolfault import errors
+from toolfault import errors, hooks, hosting, testing
 
 
 DOORS = [
@@ -158,3 +160,52 @@ def test_public_exceptions_pickle():
     ):
         again = pickle.loads(pickle.dumps(fault))
         assert (type(again), str(again), repr(again)) == (type(fault), str(fault), repr(fault))
+
+
+def faults_of_all_kinds():
+    class_of_its_own = toolfault.ToolFault("internal", "m", retry_after_seconds=3, causes=["a"], outcome="unknown")
+    read = toolfault.parse({"isError": True, "content": [{"type": "text", "text": "rate limit reached"}]})
+    return [class_of_its_own, read, class_of_its_own.envelope]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *faults_of_all_kinds(),
+        toolfault.Retry(attempts=5),
+        toolfault.Retry(budget=toolfault.Budget(3), on_attempt=print),
+        toolfault.Budget(3),
+        hooks.Attempt(number=1, fault=faults_of_all_kinds()[0], wait=None, stopped="attempts"),
+        hooks.Retried(attempts=(), result="x", error=None),
+        hosting.RetryPerServer(toolfault.Retry(attempts=5), ["search"]),
+        hosting.Call(tool="t"),
+        toolfault.InvalidEnvelope("missing-field", "code"),
+        toolfault.InvalidRule("no"),
+        *toolfault.McpErrorCode,
+        *toolfault.McpErrorCategory,
+        *toolfault.Disclosure,
+        *toolfault.Guidance,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_pickle_names_no_private_module(value):
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        data = pickle.dumps(value, protocol)
+        texts = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
+        assert [text for text in texts if "toolfault._" in text] == []
+        again = pickle.loads(data)
+        assert (type(again), repr(again)) == (type(value), repr(value))
+
+
+@pytest.mark.parametrize("module", [toolfault, hooks, hosting, errors, testing], ids=lambda module: module.__name__)
+def test_what_a_public_module_exports_says_that_it_is_public(module):
+    for name in module.__all__:
+        value = getattr(module, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert "._" not in value.__module__
+            assert getattr(importlib.import_module(value.__module__), value.__qualname__) is value
+
+
+@pytest.mark.parametrize("cls", [toolfault.Retry, hooks.Attempt, hooks.Retried, toolfault.McpExecuteError])
+def test_annotations_can_be_evaluated(cls):
+    assert typing.get_type_hints(cls)

@@ -7,8 +7,6 @@ Rule 2: an author's mistake is an error at once; a peer's unknown word folds, an
 Rule 3: no I/O, no framework.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
@@ -145,7 +143,7 @@ class McpExecuteError(BaseModel):
         return super().__new__(cls)
 
     @classmethod
-    def new(cls, code: McpErrorCode | str, message: str) -> McpExecuteError:
+    def new(cls, code: McpErrorCode | str, message: str) -> "McpExecuteError":
         """
         Return an envelope with the code's default category and retryability.
 
@@ -156,7 +154,7 @@ class McpExecuteError(BaseModel):
         category, retryable = DEFAULTS[known]
         return cls(code=known, message=message, category=category, retryable=retryable)
 
-    def with_category(self, category: McpErrorCategory | str) -> McpExecuteError:
+    def with_category(self, category: McpErrorCategory | str) -> "McpExecuteError":
         """
         Return a copy with this category; retryable stays.
 
@@ -165,7 +163,7 @@ class McpExecuteError(BaseModel):
         """
         return self.model_copy(update={"category": category_named(category)})
 
-    def with_retryable(self, retryable: bool) -> McpExecuteError:
+    def with_retryable(self, retryable: bool) -> "McpExecuteError":
         """
         Return a copy with this retryability; the category stays.
 
@@ -176,7 +174,7 @@ class McpExecuteError(BaseModel):
             raise ValueError(f"retryable must be True or False, not {retryable!r}")
         return self.model_copy(update={"retryable": retryable})
 
-    def with_retry_after_seconds(self, wait: float | timedelta) -> McpExecuteError:
+    def with_retry_after_seconds(self, wait: float | timedelta) -> "McpExecuteError":
         """
         Return a copy that asks for this wait, rounded up to whole seconds.
 
@@ -185,7 +183,7 @@ class McpExecuteError(BaseModel):
         """
         return self.model_copy(update={"retry_after_seconds": whole_seconds(wait)})
 
-    def with_hint(self, hint: str) -> McpExecuteError:
+    def with_hint(self, hint: str) -> "McpExecuteError":
         """
         Return a copy with this hint.
 
@@ -195,7 +193,7 @@ class McpExecuteError(BaseModel):
         _must_be_text("hint", hint)
         return self.model_copy(update={"hint": hint})
 
-    def with_cause(self, cause: str) -> McpExecuteError:
+    def with_cause(self, cause: str) -> "McpExecuteError":
         """
         Return a copy whose chain ends with one more cause, the newest.
 
@@ -226,7 +224,7 @@ class McpExecuteError(BaseModel):
         return wire
 
     @classmethod
-    def from_wire(cls, obj: object) -> McpExecuteError:
+    def from_wire(cls, obj: object) -> "McpExecuteError":
         """
         Return the envelope that an object of the wire is, by the contract's strict decoder (E17 to
         E25).
@@ -270,7 +268,7 @@ class McpExecuteError(BaseModel):
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> McpExecuteError:
+    def from_json(cls, text: str | bytes) -> "McpExecuteError":
         """
         Return the envelope that a JSON text is; stricter than `from_wire` in that a repeated member
         is an error.

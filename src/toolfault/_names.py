@@ -7,7 +7,7 @@ import of it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 
 #: Our place in a result's ``_meta``, and the identifier of our extension (SEP-2133 grammar).
@@ -35,3 +35,20 @@ def class_name(exc: BaseException) -> str:
     Return the bare name of an exception's class.
     """
     return qualified_name(type(exc)).rpartition(".")[2]
+
+
+def publish(names: dict[str, Any], module: str) -> None:
+    """
+    Set the public module of the classes and functions that a public module exports.
+
+    Pickles, tracebacks and ``help()`` then name the public path, and files may move. What another
+    public module publishes stays there.
+
+    Args:
+        names: The exported objects by their names.
+        module: The name of the public module.
+    """
+    for name, value in names.items():
+        private = "._" in f".{getattr(value, '__module__', '')}"
+        if private and getattr(value, "__qualname__", None) == name:
+            value.__module__ = module

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from toolfault._judge.case import Call
+from toolfault._names import publish as _publish
 from toolfault._retry.attempts import Attempt, Retried, RetryObserver, Stopped
 from toolfault.errors import ToolFault
 
@@ -25,3 +26,5 @@ AttemptHook: TypeAlias = Callable[[Attempt], object]
 """
 Called with each attempt, before the wait for the next. What it raises is logged.
 """
+
+_publish({name: globals()[name] for name in __all__}, __name__)

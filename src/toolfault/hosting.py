@@ -18,6 +18,7 @@ from typing import Final
 from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._judge.case import Call, Phase
 from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
+from toolfault._names import publish as _publish
 from toolfault._retry.attempts import meta_beside, model_text, says_more
 from toolfault._retry.servers import RetryPerServer
 from toolfault._retry.state import RetryState
@@ -60,3 +61,5 @@ OPTIONS: Final = "__toolfault__"
 #: The server's request or the decorated function that answers the running call; None if nothing
 #: does. Inner ones let exceptions through: the outermost answers.
 answering: Final[ContextVar[object | None]] = ContextVar("toolfault_answering", default=None)
+
+_publish({name: globals()[name] for name in __all__}, __name__)

@@ -15,8 +15,9 @@ import math
 import random as _random
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
 import anyio
 
@@ -172,6 +173,15 @@ class Retry:
         Return `observers` as a tuple.
         """
         return cast("tuple[RetryObserver, ...]", self.observers)
+
+    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
+        """
+        Pickle the options that differ from the defaults, so that no private name is pickled.
+        """
+        options = {one.name: getattr(self, one.name) for one in fields(self)}
+        defaults = {one.name: one.default for one in fields(self)}
+        given = {name: value for name, value in options.items() if value != defaults[name]}
+        return partial(type(self), **given), ()
 
     def for_server(self) -> "Retry":
         """

@@ -60,6 +60,12 @@ class RetryPerServer:
         """
         return None if self._idempotent.isdisjoint(names) else True
 
+    def __repr__(self) -> str:
+        """
+        Return the class with the rules and the idempotent tools.
+        """
+        return f"<RetryPerServer {self._retry!r}, idempotent={sorted(self._idempotent)}>"
+
     def __reduce__(self) -> tuple[type[Self], tuple[Retry, frozenset[str]]]:
         """
         Pickle with full budgets.
