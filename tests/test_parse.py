@@ -521,6 +521,27 @@ def test_a_name_that_is_none_hides_nothing(tool):
             32600, "Session terminated", None, ("mcp_server_unreachable", False), id="an old SDK's lost session"
         ),
         pytest.param(-32600, "Session terminated", None, ("mcp_server_unreachable", False), id="a lost session"),
+        *(
+            pytest.param(number, said, None, ("mcp_server_unreachable", False), id=f"{number} {said}")
+            for number in (-32600, -32000, -32001, 32600, -32603)
+            for said in ("Session not found", "Not Found: Session has been terminated")
+        ),
+        pytest.param(-32600, "Bad Request: Missing session ID", None, ("mcp_server_unreachable", False), id="no id"),
+        pytest.param(-32602, "Session not found", None, ("invalid_arguments", False), id="an argument's session"),
+        pytest.param(
+            -32601,
+            "Method not found: sampling/createMessage",
+            None,
+            ("permission_denied", False),
+            id="a client's method",
+        ),
+        pytest.param(
+            -32602,
+            "Structured content does not match the tool's output schema: data must be object",
+            None,
+            ("internal", False),
+            id="a broken output",
+        ),
         pytest.param(-32601, "Not Found", None, ("mcp_server_unreachable", False), id="the SDK met an HTTP 404"),
         *(
             pytest.param(-32000, f"SSE stream {said}", None, ("mcp_server_unreachable", True), id=f"the stream {said}")

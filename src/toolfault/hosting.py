@@ -17,6 +17,7 @@ from typing import Final
 
 from toolfault._guard import Guard, GuardOptions, being_cancelled
 from toolfault._judge.case import Call, Phase
+from toolfault._meanings.jsonrpc import ASKS_CLIENT
 from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
 from toolfault._names import publish as _publish
 from toolfault._retry.attempts import meta_beside, model_text, says_more
@@ -30,6 +31,7 @@ from toolfault._wire import json_safe, last_resort, to_result
 
 
 __all__ = [
+    "ASKS_CLIENT",
     "ATTEMPT_KEY",
     "META_KEY",
     "META_VERSION",

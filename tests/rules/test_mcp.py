@@ -32,7 +32,7 @@ UNREACHABLE = ("mcp_server_unreachable", "transient", True)
         (-32001, "Request 'tools/call' timed out", LATE),
         (408, "Timed out while waiting for response to ClientRequest. Waited 5.0 seconds.", LATE),
         (-32001, "Request timeout", LATE),
-        (-32001, "Session not found", None),
+        (-32001, "Session not found", ("mcp_server_unreachable", "transient", False)),
         (-32000, "Connection closed", UNREACHABLE),
         (-32000, "Something else", None),
         (-32602, "Unknown tool: sync_ledgr", NO_TOOL),
@@ -52,7 +52,7 @@ UNREACHABLE = ("mcp_server_unreachable", "transient", True)
         (0, "boom", INTERNAL),
         (-32600, "Invalid Request", INTERNAL),
         (-32700, "Parse error: invalid argument", INTERNAL),
-        (-32600, "Session terminated", UNREACHABLE),
+        (-32600, "Session terminated", ("mcp_server_unreachable", "transient", False)),
         (10**30, "boom", INTERNAL),
     ],
 )

@@ -18,13 +18,11 @@ from functools import cache, lru_cache
 from typing import Any, Final, cast
 
 from toolfault._codes import DEFAULTS
+from toolfault._meanings.jsonrpc import NO_TOOL, meaning_alone, meaning_with_words
 from toolfault._prose.everruns import exact
 from toolfault._prose.phrases import (
     ARGUMENT,
-    BY_RPC,
-    BY_RPC_ALONE,
     CRASH,
-    NO_TOOL,
     TABLE,
     spelled_out,
 )
@@ -74,19 +72,15 @@ def careful(
         return NO_TOOL
     said = strings_in(arguments)
     words = without_said(spoken(body), tool, said).lower()
-    verdict = _by_rpc(rpc_code, words) or _callers_code(body, said) or _by_table(words)
+    verdict = None
+    if rpc_code is not None:
+        verdict = meaning_with_words(rpc_code, words)
+    verdict = verdict or _callers_code(body, said) or _by_table(words)
     if verdict is None and rpc_code is not None:
-        verdict = BY_RPC_ALONE.get(rpc_code)
+        verdict = meaning_alone(rpc_code)
     if verdict is None:
         return None
     return _with_wait(verdict, body)
-
-
-def _by_rpc(rpc_code: int | None, words: str) -> Verdict | None:
-    for codes, pattern, verdict in BY_RPC:
-        if rpc_code in codes and re.search(pattern, words):
-            return verdict
-    return None
 
 
 @lru_cache(maxsize=128)

@@ -35,7 +35,6 @@ def _says(code: McpErrorCode, family: Family) -> Verdict:
     return Verdict(code=code, family=family)
 
 
-NO_TOOL: Final = _says(McpErrorCode.TOOL_NOT_FOUND, "other")
 ARGUMENT: Final = _says(McpErrorCode.INVALID_ARGUMENTS, "other")
 _FILE_ARGUMENT: Final = _says(McpErrorCode.INVALID_ARGUMENTS, "file")
 _QUERY_ARGUMENT: Final = _says(McpErrorCode.INVALID_ARGUMENTS, "database")
@@ -534,16 +533,3 @@ def spelled_out(pattern: str) -> str:
     for name, fragment in _FRAGMENTS.items():
         pattern = pattern.replace(name, fragment)
     return pattern
-
-
-# ---- JSON-RPC
-
-#: What a JSON-RPC code means, together with a word.
-BY_RPC: Final[tuple[tuple[frozenset[int], str, Verdict], ...]] = (
-    (frozenset({-32000}), r"^connection closed", _UNREACHABLE),
-    (frozenset({-32001, -32600, 32600, -32000}), r"\bsession\b", _UNREACHABLE),
-    (frozenset({408}), r"", _LATE),
-)
-
-#: What a JSON-RPC code means when the words say nothing.
-BY_RPC_ALONE: Final[dict[int, Verdict]] = {-32601: NO_TOOL, -32602: ARGUMENT}

@@ -19,6 +19,14 @@ from typing import Any, Final, TypeGuard
 from toolfault._causes import causes_of, leaves_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._json import is_array
+from toolfault._meanings.jsonrpc import (
+    BROKEN,
+    SESSION_GONE,
+    STANDARD,
+    UNREACHABLE,
+    meaning_alone,
+    meaning_with_words,
+)
 from toolfault._names import META_KEY, qualified_name
 from toolfault._prose.careful import peel
 from toolfault._read.partial import Reader, claim_in, claim_of, layers, of_status
@@ -43,63 +51,6 @@ _log = logging.getLogger("toolfault")
 
 
 # ---- JSON-RPC errors
-
-
-_UNREACHABLE: Final = Verdict(code=McpErrorCode.MCP_SERVER_UNREACHABLE)
-_SESSION_GONE: Final = Verdict(
-    code=McpErrorCode.MCP_SERVER_UNREACHABLE,
-    # In the same session it will not work either.
-    retryable=False,
-    hint="Open a new session and try again there.",
-)
-#: What answers is no MCP server: a page for guests, a proxy, another path.
-_NO_ENDPOINT: Final = Verdict(
-    code=McpErrorCode.MCP_SERVER_UNREACHABLE, category=McpErrorCategory.PERMANENT, retryable=False
-)
-_TIMED_OUT: Final = Verdict(code=McpErrorCode.TOOL_TIMEOUT)
-
-_UNKNOWN_TOOL: Final = (
-    r"(?is)\b(?:unknown|unrecogni[sz]ed|no such) tool\b"
-    r"|\b(?:tool|method)\b.{0,200}?\b(?:not found|does not exist|doesn't exist|not registered)\b"
-)
-#: What a number means together with words, in the order of asking. The band of -32000 has no agreed
-#: meanings: -32001 is a timeout of two SDKs, and an unknown session of others. Some rows are what
-#: the SDKs' own HTTP clients write.
-_BY_NUMBER: Final[tuple[tuple[frozenset[int], str, Verdict], ...]] = (
-    (
-        frozenset({408, -32001}),
-        r"(?i)\btim(?:ed?|ing) ?out\b|\btimeout\b|\bdeadline exceeded\b",
-        _TIMED_OUT,
-    ),
-    (frozenset({-32000, -32001}), r"(?i)\bsession\b", _SESSION_GONE),
-    (
-        frozenset({-32000}),
-        (
-            r"(?i)\bconnection (?:was )?(?:closed|lost|reset|refused|terminated|aborted)\b"
-            r"|\b(?:server|transport) (?:closed|disconnected)\b"
-            r"|\ASSE stream (?:ended|failed)\b"
-        ),
-        _UNREACHABLE,
-    ),
-    (frozenset({-32600, 32600}), r"(?i)\Asession terminated\Z", _SESSION_GONE),
-    (frozenset({-32601}), r"\ANot Found\Z", _NO_ENDPOINT),
-    (
-        frozenset({-32600}),
-        r"\A(?:Unexpected content type: |Redirect to |server answered a request with 202 Accepted\Z)",
-        _NO_ENDPOINT,
-    ),
-    # What the server answered, not what it was sent.
-    (
-        frozenset({-32700}),
-        r"\AFailed to parse (?:SSE message|JSON response): ",
-        Verdict(code=McpErrorCode.INTERNAL),
-    ),
-    # A page to open, or a capability of the client: a person or another client helps, and no other
-    # arguments do.
-    (frozenset({-32042, -32021}), r"", Verdict(code=McpErrorCode.PERMISSION_DENIED)),
-    # The client's own headers, or its protocol's version.
-    (frozenset({-32020, -32022}), r"", Verdict(code=McpErrorCode.INTERNAL)),
-)
 
 
 def is_rpc_error(obj: object) -> bool:
@@ -166,26 +117,17 @@ def of_rpc(error: object, reader: Reader) -> ToolFault:
 
 def _of_rpc_code(code: int, message: str, reader: Reader) -> Verdict:
     """
-    Return what a JSON-RPC error in answer to a tool call means; the words count for more than most
-    numbers.
+    Return the meaning of a JSON-RPC error in answer to a tool call, by its words before its number.
     """
-    if code in {-32602, -32601} and pattern(_UNKNOWN_TOOL).search(message):
-        return Verdict(code=McpErrorCode.TOOL_NOT_FOUND)
-    if code == -32602:
-        return Verdict(code=McpErrorCode.INVALID_ARGUMENTS)
-    for codes, words, verdict in _BY_NUMBER:
-        if code in codes and pattern(words).search(message):
-            return verdict
-    if code == -32023:
-        # SEP-3304, a draft: the server's own limiter, asked before the tool.
-        return Verdict(code=McpErrorCode.QUOTA_EXCEEDED, outcome="not_executed")
-    if (said := reader.prose(message, code)) is not None:
+    if (decided := meaning_with_words(code, message)) is not None:
+        return decided
+    if (said := reader.prose(message)) is not None:
         return said
-    if code == -32601:
-        return Verdict(code=McpErrorCode.TOOL_NOT_FOUND)
+    if (alone := meaning_alone(code)) is not None:
+        return alone
     if (status := http_status(code)) is not None:
         return of_status(status)
-    return Verdict(code=McpErrorCode.INTERNAL if -32700 <= code <= -32600 else McpErrorCode.UNKNOWN)
+    return BROKEN if code in STANDARD else Verdict(code=McpErrorCode.UNKNOWN)
 
 
 # ---- other vocabularies
@@ -421,7 +363,7 @@ def _of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict | None:
     the MCP server.
     """
     if any(name.rpartition(".")[2] in _STREAM_ENDED for name in names):
-        return _UNREACHABLE
+        return UNREACHABLE
     if rule is None or rule.family not in _OF_TRANSPORT:
         return None
     category, retryable = DEFAULTS[rule.code]
@@ -442,7 +384,7 @@ def _of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict | None:
         )
     if status == 404:
         # The endpoint is gone, or in older revisions the session.
-        return replace(_SESSION_GONE, upstream_status=status, message=verdict.message)
+        return replace(SESSION_GONE, upstream_status=status, message=verdict.message)
     return verdict
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from toolfault._advice import read_advice
 from toolfault._codes import McpErrorCategory, McpErrorCode, fold_category, fold_code
 from toolfault._json import is_array, is_mapping
+from toolfault._meanings.jsonrpc import FREE_WORDS
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
 from toolfault._retry_after import claimed_seconds
@@ -99,8 +100,8 @@ class Claim:
             return of_status(self.status)
         if self.message and (meant := reader.prose(self.message, self.number)) is not None:
             return meant
-        if self.number in _NUMBERS:
-            return meaning_of(_NUMBERS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
+        if self.number in FREE_WORDS:
+            return meaning_of(FREE_WORDS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
         return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
 
     def filled(self, other: Claim, *, words: bool = False) -> Claim:
@@ -217,18 +218,6 @@ _HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance", "recovery")
 #: what it says.
 _INNER_NAMES: Final = ("error", "errors")
 _ADDING_NAMES: Final = ("data", "extensions")
-
-#: What JSON-RPC's free numbers mean to mcp-ts-core, where the words say nothing.
-_NUMBERS: Final = {
-    -32000: "service_unavailable",
-    -32001: "not_found",
-    -32002: "conflict",
-    -32003: "rate_limited",
-    -32004: "timeout",
-    -32005: "forbidden",
-    -32006: "unauthorized",
-    -32007: "validation",
-}
 
 
 def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:

@@ -12,9 +12,18 @@ Rule 3: a bridge never copies a number of A2A: in MCP it would mean nothing, or 
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.jsonrpc import (
+    ERRORS,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    ProtocolError,
+)
 from toolfault._names import META_KEY
 from toolfault._text import encodable
 from toolfault._wire import to_result
@@ -41,58 +50,6 @@ __all__ = [
 LATEST: Final = "2026-07-28"
 """
 The newest revision of the specification that the table knows.
-"""
-
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-METHOD_NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
-
-_FIRST: Final = "2024-11-05"
-
-
-class ProtocolError(NamedTuple):
-    """
-    One number that MCP assigns.
-
-    Attributes:
-        code:
-            The number.
-
-        name:
-            As the specification calls it.
-
-        since:
-            The first revision that has it.
-
-        until:
-            The last one; empty: it still has.
-    """
-
-    code: int
-    name: str
-    since: str = _FIRST
-    until: str = ""
-
-
-ERRORS: Final[dict[int, ProtocolError]] = {
-    row.code: row
-    for row in (
-        ProtocolError(PARSE_ERROR, "ParseError"),
-        ProtocolError(INVALID_REQUEST, "InvalidRequest"),
-        ProtocolError(METHOD_NOT_FOUND, "MethodNotFound"),
-        ProtocolError(INVALID_PARAMS, "InvalidParams"),
-        ProtocolError(INTERNAL_ERROR, "InternalError"),
-        ProtocolError(-32002, "ResourceNotFound", until="2025-11-25"),
-        ProtocolError(-32042, "UrlElicitationRequired", since="2025-11-25", until="2025-11-25"),
-        ProtocolError(-32020, "HeaderMismatch", since="2026-07-28"),
-        ProtocolError(-32021, "MissingRequiredClientCapability", since="2026-07-28"),
-        ProtocolError(-32022, "UnsupportedProtocolVersion", since="2026-07-28"),
-    )
-}
-"""
-The numbers by themselves.
 """
 
 Band: TypeAlias = Literal["standard", "legacy", "specification", "reserved", "application"]

@@ -8,11 +8,11 @@ what a rule shows of it gets redacted as any text.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings import jsonrpc
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules._helpers import NO_USE, OPERATOR, attr, first_argument, whole, words
 
@@ -56,27 +56,28 @@ _LOGIN: Final = Verdict(
     family="auth",
 )
 
-#: JSON-RPC codes that mean one thing, whatever the text.
-_BY_CODE: Final[dict[int, Verdict]] = {
-    -1: _DECLINED,  # a person said no to sampling
-    -32002: _ARGUMENTS,  # resource not found, until 2025-11-25
-    -32020: _BROKEN,  # header mismatch
-    -32021: _DENIED,  # missing client capability
-    -32022: _BROKEN,  # unsupported protocol version
-    -32042: _DENIED,  # URL elicitation required
-    -32602: _ARGUMENTS,
-    -32601: _BROKEN,
+#: How the meanings of JSON-RPC numbers read where a tool's own request failed.
+_AS_UPSTREAM: Final[dict[Verdict, Verdict]] = {
+    jsonrpc.TIMED_OUT: _LATE,
+    jsonrpc.UNREACHABLE: _UNREACHABLE,
+    jsonrpc.SESSION_GONE: replace(
+        _UNREACHABLE,
+        retryable=False,
+        message="The MCP server that the tool talks to no longer knows the tool's session. "
+        f"{OPERATOR}",
+    ),
+    jsonrpc.NO_ENDPOINT: replace(
+        _UNREACHABLE,
+        category=McpErrorCategory.PERMANENT,
+        retryable=False,
+        message=f"What answered the tool is not an MCP server. {OPERATOR}",
+    ),
+    jsonrpc.NO_TOOL: _NO_TOOL,
+    jsonrpc.ARGUMENTS: _ARGUMENTS,
+    jsonrpc.CLIENT_LACKS: _DENIED,
+    jsonrpc.DECLINED: _DECLINED,
+    jsonrpc.BROKEN: _BROKEN,
 }
-
-_timed_out = re.compile(r"\btim(?:ed|e)[ -]?out\b", re.IGNORECASE).search
-_closed = re.compile(
-    r"\bconnection (?:was )?(?:closed|lost)\b|\bclosed connection\b", re.IGNORECASE
-).search
-_no_tool = re.compile(
-    r"\b(?:unknown tool|no such tool|tool not found)\b"
-    r"|\btool[:\s]{1,3}\S{1,128} (?:is |was )?(?:not found|unknown|does not exist)",
-    re.IGNORECASE,
-).search
 
 #: How much of a peer's text is looked at.
 _TEXT: Final = 2048
@@ -92,15 +93,10 @@ def _answer(exc: BaseException) -> Verdict:
         # Made with the wrong arguments: the text alone is left.
         code, text = None, text or first_argument(exc)
     text = text[:_TEXT]
-    # -32001 has meant half a dozen things, and only a timeout says so.
-    if code in {-32001, 408} and _timed_out(text):
-        return _LATE
-    if code == -32000 and _closed(text):
-        return _UNREACHABLE
-    if code in {-32601, -32602} and _no_tool(text):
-        return _NO_TOOL
-    if code is not None and (verdict := _BY_CODE.get(code)) is not None:
-        return verdict
+    if code is not None:
+        meaning = jsonrpc.meaning_with_words(code, text, "request")
+        if meaning is not None:
+            return _AS_UPSTREAM[meaning]
     return _by_words(text, code)
 
 

@@ -15,13 +15,9 @@ from fastmcp.exceptions import DisabledError, NotFoundError, ValidationError
 from mcp.shared.exceptions import MCPError
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import Guard, Phase, encodable, json_safe
+from toolfault.hosting import ASKS_CLIENT, Guard, Phase, encodable, json_safe
 from toolfault.integrations.fastmcp._call import Known
 
-
-#: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing
-#: client capability, and an elicitation by URL.
-_REQUESTS: Final = frozenset({-32021, -32042})
 
 #: Where FastMCP puts an exception of its own around a tool's.
 _SERVER: Final = "fastmcp.server.server"
@@ -135,7 +131,7 @@ def must_pass(guard: Guard, exc: BaseException) -> bool:
     """
     if isinstance(exc, MCPError):
         code = getattr(getattr(exc, "error", None), "code", None)
-        return code in _REQUESTS or not raised_inside(exc, ("mcp", "fastmcp"))
+        return code in ASKS_CLIENT or not raised_inside(exc, ("mcp", "fastmcp"))
     return guard.passes(exc)
 
 

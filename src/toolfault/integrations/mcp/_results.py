@@ -10,13 +10,8 @@ from typing import Any, Final
 
 from mcp.types import CallToolResult, TextContent
 
-from toolfault.hosting import Guard
+from toolfault.hosting import ASKS_CLIENT, Guard
 from toolfault.integrations.mcp._compat import ProtocolError
-
-
-#: JSON-RPC codes that ask the client for something, and mean nothing inside a result: a missing
-#: client capability, and an elicitation by URL.
-_REQUESTS: Final = frozenset({-32021, -32042})
 
 
 def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
@@ -45,7 +40,7 @@ def must_pass(guard: Guard, exc: BaseException) -> bool:
     """
     # By its type, past what a class may say of itself.
     if issubclass(type(exc), ProtocolError):
-        return getattr(getattr(exc, "error", None), "code", None) in _REQUESTS or not raised_in(
+        return getattr(getattr(exc, "error", None), "code", None) in ASKS_CLIENT or not raised_in(
             exc, "mcp"
         )
     return guard.passes(exc)
