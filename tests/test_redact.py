@@ -18,7 +18,21 @@ from hypothesis import strategies as st
 
 from secret_samples import ALNUM, HEX, PLANTED
 from toolfault import _redact, _text
-from toolfault._redact import REMOVED, Redactor, named, paths, registered, tokens, words
+from toolfault._redact import (
+    REMOVED,
+    Redactor,
+    apart,
+    commands,
+    encoded,
+    families,
+    keys,
+    named,
+    paths,
+    registered,
+    tokens,
+    urls,
+    words,
+)
 from toolfault._text import WINDOW
 
 
@@ -584,9 +598,12 @@ def endless(parsed, *, followed=False):
             yield from endless(arguments[1])
 
 
+#: The modules whose patterns run on texts of strangers.
+MODULES = (_text, _redact, apart, commands, encoded, families, keys, named, paths, registered, tokens, urls, words)
+
 SOURCES = {
     f"{module.__name__}.{name}": source
-    for module in (_text, words, named, tokens, registered, paths, _redact)
+    for module in MODULES
     for name, source in vars(module).items()
     if name.startswith("_") and name.isupper() and isinstance(source, str) and name != "_HEADER"
 } | {f"toolfault._redact.named._QUOTED {quote}": source for quote, source in named._QUOTED.items()}

@@ -15,10 +15,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, cast
 
-from toolfault._redact.named import without_elements, without_secrets
+from toolfault._redact.families import keep_first_letters, redact_families
+from toolfault._redact.named import redact_elements
 from toolfault._redact.paths import KnownPaths, folders, known_roots, without_layout
 from toolfault._redact.registered import SHORTEST, secrets_in, spellings, windowed, without_known
-from toolfault._redact.tokens import without_tokens
 from toolfault._redact.words import REMOVED
 from toolfault._text import WINDOW, clean, cut, encodable, plain
 
@@ -88,7 +88,7 @@ class Redactor:
             before = text
             if self._exact:
                 text = without_known(self._exact, text)
-            text = without_tokens(without_secrets(text))
+            text = redact_families(text)
             if text == before:
                 break
         return text
@@ -125,7 +125,7 @@ class Redactor:
         if self._spelled_oddly:
             text = without_known(self._spelled_oddly, text)
         # While the tags still tell what is between them.
-        text = without_elements(clean(text))
+        text = redact_elements(clean(keep_first_letters(text)))
         text = without_layout(self.redact(plain(text)), self._roots, known)
         if self._extra is not None and text:
             text = self._by_user(self._extra, text)

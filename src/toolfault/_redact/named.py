@@ -1,15 +1,15 @@
 """
-Secrets that what stands around them gives away: a name, a scheme, a URL, a flag.
+Secrets that a name before a separator gives away: headers, cookies, queries, members, assignments.
 
-Rule 1: a family's patterns run only where a few substring tests let it be there.
-Rule 2: the name decides what its value is; one walk over the separators serves headers, cookies,
-queries and members.
+Rule 1: the name decides what its value is; one walk over the separators serves all of them.
+Rule 2: the value ends where the syntax around it ends it: a quote, a bracket, a separator, a space.
+Rule 3: no part of a text is read twice, whatever it repeats.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolfault._redact.words import (
     CODE,
@@ -17,61 +17,40 @@ from toolfault._redact.words import (
     FOLDER,
     HEADER,
     LIKELY,
-    NAME_PARTS,
+    PHRASE,
+    PIN,
     PUBLIC,
     REMOVED,
     SECRET,
     WEAK,
-    any_of,
+    is_algorithm,
     is_mixed,
-    is_number,
     is_prose,
     is_secret,
     is_sentence,
+    looks_chosen,
     looks_random,
     strength_of,
 )
 from toolfault._text import pattern
 
 
-def without_secrets(text: str) -> str:
+class Name(NamedTuple):
     """
-    Return a text without what the families match, each family only where it can.
+    A name that stands before a separator.
+
+    Attributes:
+        strength: What it says of its value.
+        before: The two characters before it.
+        is_flag: Whether it begins with a dash.
     """
-    lower = text.lower()
-    dashed = "-" in text
-    separated = "=" in text or ":" in text or "'," in text or '",' in text or "%3" in text
-    named = (dashed or separated) and any_of(NAME_PARTS, lower)
-    if dashed and "-----BEGIN" in text:
-        text = pattern(_PRIVATE_KEY).sub(REMOVED, text)
-    text = without_elements(text)
-    if named and separated:
-        text = _without_named(text)
-    if named and "(" in text:
-        text = pattern(_LOGIN).sub(rf"\1{REMOVED}", text)
-    if any_of(_SCHEMES, lower):
-        text = pattern(_SCHEME).sub(_unless_prose, text)
-    if "://" in text and "@" in text:
-        text = pattern(_URL_CREDENTIALS).sub(_without_userinfo, text)
-    if named and dashed:
-        text = pattern(_FLAG).sub(_unless_harmless_flag, text)
-    if dashed and "-u" in text:
-        text = pattern(_USER_FLAG).sub(_without_password, text)
-    return text
+
+    strength: int
+    before: str
+    is_flag: bool
 
 
-# Family 1: private keys. To the end of the text where the end line is missing.
-
-_PRIVATE_KEY: Final = (
-    r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
-    r"(?s:(?:(?!-----END).)*+)(?:-----END[A-Z0-9 ]{0,60}-----)?"
-)
-
-
-# Families 2, 4, 6, 7: headers, cookies, query parameters, names with values. One walk over the
-# separators serves all, since only the name tells what the value is.
-
-#: Where there is nothing: an empty range.
+#: The range of no value.
 _NOWHERE: Final = (0, 0)
 
 _SEPARATOR: Final = (
@@ -83,10 +62,11 @@ _NAME_BEFORE: Final = (
     r"""[ \t]{0,3}\]?(?:["'`]\\{0,7})?([\w.-]{1,96})(?:[ ]([A-Za-z]{2,20})(?![\w.-]))?"""
 )
 
-
-# White space, a bracket or a constructor, and the quote.
+# White space, a line break, a bracket or a constructor, and the quote.
 _OPENING: Final = (
-    r"""[ \t]{0,4}(?:(?:[\[(]{1,2}|[A-Za-z_][\w.]{0,60}\()(?=[bu]?["']))?[bu]?(\\{0,7}["'`])"""
+    r"""[ \t]{0,4}(?:\r?\n[ \t]{0,40})?"""
+    r"""(?:(?:[\[(]{1,2}|(?:\[\]string)?\{|[A-Za-z_][\w.]{0,60}\()(?=[bu]?["']))?"""
+    r"""[bunN]?(\\{0,7}["'`])"""
 )
 
 # What stands between quotes, by the opening one; where JSON is quoted in JSON, that is backslashes
@@ -94,77 +74,119 @@ _OPENING: Final = (
 _QUOTED: Final = {quote: rf"[^{quote}\\\n]*+(?:\\.[^{quote}\\\n]*+)*+" for quote in "\"'`"}
 _QUOTED_TWICE: Final = r"""[^"'`\\\n]*"""
 
+# The other members of a list, and the other parts of a concatenation.
+_MORE_QUOTED: Final = (
+    r"""(?:["'][ ]{0,2}(?:,|\|\||\+)[ \n]{0,8}[buN]?["'][^"'\n]{0,1024}(?=["'])){1,64}"""
+)
+
 # Values without quotes. That of a weak name stops at the next separator, so that no part of a text
 # is read twice.
 _BARE: Final = r"""(?:[^\s"'`<>;,&]|,(?![ \t]|\w{1,40}=)|&(?![\w.-]{1,40}=))+"""
 _BARE_WORD: Final = r"[\w.+/~%-]+={0,2}"
-_IN_QUERY: Final = r"""[^\s"'`<>&#;]+"""
+_IN_QUERY: Final = r"""[^\s"'`<>&;]+"""
+_IN_BRACKETS: Final = r"""\[[^\]\[\n"']{1,2048}(?=\])"""
+_WORDS: Final = r"""(?:[a-z]{3,12}[ ,]{1,2}){5,32}[a-z]{3,12}"""
 _BLANK: Final = r"[ \t]{0,4}"
+# The value is on the next line: at a line's end, or as a YAML block.
+_BLOCK: Final = r"[ \t]{0,4}(?:[|>][+-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}"
 
 
-def _without_named(text: str) -> str:
+def redact_named(text: str) -> str:
+    """
+    Return a text without the values of names that tell secrets.
+    """
     parts: list[str] = []
     done = 0
     # Backwards, a name can be matched from where it ends.
     mirrored = text[::-1]
     for separator in pattern(_SEPARATOR).finditer(text):
-        at = separator.start()
-        if at < done:
+        if separator.start() < done:
             continue
-        name = pattern(_NAME_BEFORE).match(mirrored, len(text) - at)
-        if name is None:
+        name = name_before(text, mirrored, separator.start())
+        if name is None or name.strength == PUBLIC:
             continue
-        strength = strength_of(name[1][::-1], name[2][::-1] if name[2] else "")
-        if strength == PUBLIC:
-            continue
-        before = text[max(0, len(text) - name.end(1) - 2) : len(text) - name.end(1)]
-        start, end = _secret_after(text, separator, strength, before, flag=name[1].endswith("-"))
+        start, end = _secret_after(text, separator, name)
         if start < end:
             parts += text[done:start], REMOVED
             done = end
     return "".join((*parts, text[done:])) if parts else text
 
 
-def _secret_after(
-    text: str, separator: re.Match[str], strength: int, before: str, *, flag: bool
-) -> tuple[int, int]:
+def name_before(text: str, mirrored: str, at: int) -> Name | None:
     """
-    Return where the secret stands that belongs to the separator; `_NOWHERE` if there is none.
+    Return the name that ends at a position; None if there is none.
 
     Args:
-        text: All of it.
-        separator: What stands between name and value.
-        strength: What the name says.
-        before: The two characters before the name.
-        flag: Whether the name begins with a dash.
+        text: Any text.
+        mirrored: The text backwards.
+        at: The position of what stands after the name.
+    """
+    found = pattern(_NAME_BEFORE).match(mirrored, len(text) - at)
+    if found is None:
+        return None
+    begin = len(text) - found.end(1)
+    strength = strength_of(found[1][::-1], found[2][::-1] if found[2] else "")
+    return Name(strength, text[max(0, begin - 2) : begin], is_flag=found[1].endswith("-"))
+
+
+def _secret_after(text: str, separator: re.Match[str], name: Name) -> tuple[int, int]:
+    """
+    Return the range of the secret that belongs to a separator; `_NOWHERE` if there is none.
     """
     after = separator.end()
     opening = pattern(_OPENING).match(text, after)
-    if (
-        separator[0] == ","
-        and not flag
-        and (before[:1] != "(" or opening is None or _is_word(text, opening))
-    ):
-        # A list of names has commas too: only pairs in parentheses are names with values.
+    if separator[0] == "," and not _is_pair(text, name, opening):
         return _NOWHERE
-    if strength == HEADER:
-        return _authorization(text, after, opening)
-    if strength == COOKIE:
+    if name.strength == HEADER:
+        return authorization(text, after, opening)
+    if name.strength == COOKIE:
         return _cookies(text, after, opening)
-    query = separator[0] == "=" and before[-1:] in ("?", "&")
+    strength = name.strength
+    query = separator[0] == "=" and name.before[-1:] in ("?", "&", "#")
     if strength == CODE:
         if not query:
             return _NOWHERE
         strength = WEAK
     if opening is not None:
         return _between_quotes(text, opening, strength)
+    if separator[0] == ":" and name.before[-1:] == ":":
+        # A list with colons, such as an ARN, is no pair; a secret in it must look like one.
+        start, end = _bare_value(text, separator, strength, query=query)
+        return (start, end) if looks_chosen(text[start:end]) else _NOWHERE
+    return _bare_value(text, separator, strength, query=query)
+
+
+def _is_pair(text: str, name: Name, opening: re.Match[str] | None) -> bool:
+    """
+    Tell whether a comma separates a name from its value, not the members of a list.
+    """
+    if name.is_flag:
+        return True
+    if opening is None or not name.before.endswith(("('", '("', "['", '["', "b'", 'b"')):
+        return False
+    quoted = text[opening.end() : opening.end() + 64].partition(opening[1])[0]
+    if name.before[0] == "[":
+        return looks_chosen(quoted) or name.strength in (HEADER, COOKIE) or len(quoted) >= 20
+    return not quoted.isalpha() or is_mixed(quoted)
+
+
+def _bare_value(
+    text: str, separator: re.Match[str], strength: int, *, query: bool
+) -> tuple[int, int]:
+    after = separator.end()
     start = _end_of(_BLANK, text, after)
-    if text.startswith(REMOVED, start) or (
-        strength == FOLDER and text[start : start + 1] in ("/", "~")
-    ):
+    if text.startswith(REMOVED, start):
         return _NOWHERE
-    form = _BARE_WORD if strength == WEAK else _IN_QUERY if query else _BARE
-    end = _end_of(form, text, start)
+    if strength == FOLDER and text[start : start + 1] in ("/", "~"):
+        return _NOWHERE
+    if strength == PHRASE:
+        return start, _end_of(_WORDS, text, start)
+    if text[start : start + 1] == "[" and strength != WEAK:
+        return _list_in_brackets(text, start)
+    block = pattern(_BLOCK).match(text, after)
+    if block is not None:
+        return _value_on_next_line(text, block.end())
+    end = _end_of(_form_of(strength, query=query), text, start)
     end = start + len(_trimmed(text[start:end]))
     loose = separator[0] == ":" and start > after
     if loose and is_prose(text, start, end):
@@ -172,15 +194,46 @@ def _secret_after(
     return (start, end) if is_secret(text[start:end], strength, loose=loose) else _NOWHERE
 
 
+def _form_of(strength: int, *, query: bool) -> str:
+    if strength in (WEAK, PIN):
+        return _BARE_WORD
+    return _IN_QUERY if query else _BARE
+
+
+def _list_in_brackets(text: str, start: int) -> tuple[int, int]:
+    end = _end_of(_IN_BRACKETS, text, start)
+    members = text[start + 1 : end].split(",")
+    if any(looks_chosen(member.strip()) for member in members[:64]):
+        return start + 1, end
+    return _NOWHERE
+
+
+def _value_on_next_line(text: str, start: int) -> tuple[int, int]:
+    end = _end_of(_BARE, text, start)
+    return (start, end) if looks_chosen(text[start:end]) else _NOWHERE
+
+
 def _between_quotes(text: str, opening: re.Match[str], strength: int) -> tuple[int, int]:
     start = opening.end()
     end = _end_of(_QUOTED.get(opening[1], _QUOTED_TWICE), text, start)
     value = text[start:end]
-    return (start, end) if not is_sentence(value) and is_secret(value, strength) else _NOWHERE
+    if strength == PHRASE:
+        return (start, end) if value.count(" ") >= 5 else _NOWHERE
+    rest = pattern(_MORE_QUOTED).match(text, end) if _can_go_on(text, opening, end) else None
+    if rest is not None and looks_chosen(rest[0].rpartition(text[end])[2]):
+        return start, rest.end()
+    if is_sentence(value) or not is_secret(value, strength):
+        return _NOWHERE
+    return (start, end) if rest is None else (start, rest.end())
 
 
-def _is_word(text: str, opening: re.Match[str]) -> bool:
-    return text[opening.end() : opening.end() + 64].partition(opening[1])[0].isalpha()
+def _can_go_on(text: str, opening: re.Match[str], end: int) -> bool:
+    """
+    Tell whether a quoted text is the first of a list or of a concatenation.
+    """
+    if "[" in opening[0]:
+        return True
+    return text[end + 1 : end + 4].lstrip().startswith(("||", "+"))
 
 
 def _end_of(source: str, text: str, start: int) -> int:
@@ -193,41 +246,63 @@ def _trimmed(value: str) -> str:
     return value.rstrip(".,:" if "(" in value or "[" in value or "{" in value else ".,:)]}")
 
 
+# ---- headers with a scheme
+
 _PARAMETER: Final = r"""[\w-]{1,40}=(?:"[^"\n]{0,2048}"|[^\s,"']{0,2048})"""
 _AUTHORIZATION: Final = (
     r"""[ \t]{0,4}(?:([A-Za-z][\w-]{1,30})[ \t]{1,4})?"""
     rf"""((?:{_PARAMETER}(?:,[ \t]{{0,2}}{_PARAMETER}){{1,31}})|[^\s"'`<>,;]+)"""
 )
 _SCHEME_NAME: Final = (
-    r"(?i)(?:bearer|basic|digest|negotiate|token|api-?key|ntlm|bot|hawk|oauth|dpop|hmac|signature|sharedkey"
-    r"|aws4-[\w-]{1,30})[ \t]{1,4}"
+    r"(?i)(?:bearer|basic|digest|negotiate|token|api-?key|ntlm|bot|hawk|oauth2?|dpop|hmac|signature|sharedkey"
+    r"|aws4-[\w-]{1,30}|[a-z][\w-]{0,20}key|splunk|ssws|key|gns|klaviyo-api-key)[ \t]{1,4}"
 )
 
 
-def _authorization(text: str, after: int, opening: re.Match[str] | None) -> tuple[int, int]:
-    # The scheme stays: it helps, and it is no secret.
+def authorization(text: str, after: int, opening: re.Match[str] | None) -> tuple[int, int]:
+    """
+    Return the range of the secret in the value of an Authorization header; the scheme stays.
+
+    Args:
+        text: Any text.
+        after: Where the value begins.
+        opening: The quote that the value begins with, if any.
+    """
     if opening is not None:
-        start, end = _between_quotes(text, opening, SECRET)
-        scheme = pattern(_SCHEME_NAME).match(text, start, end)
-        start = scheme.end() if scheme else start
-        return (start, end) if is_secret(text[start:end], SECRET) else _NOWHERE
+        return _quoted_authorization(text, opening)
     found = pattern(_AUTHORIZATION).match(text, after)
     if found is None:
         return _NOWHERE
     start, end = found.span(2)
     if found[1] is not None and pattern(_SCHEME_NAME).match(found[1] + " ") is None:
-        # A scheme that is not known here, the secret itself, or prose.
-        if is_mixed(found[1]):
-            start, end = found.span(1)
-        elif not is_mixed(found[2]):
-            return _NOWHERE
+        start, end = _unknown_scheme(found)
     value = _trimmed(text[start:end])
-    return (
-        (start, start + len(value))
-        if is_secret(value, SECRET) and not is_prose(text, start, end)
-        else _NOWHERE
-    )
+    if is_secret(value, SECRET) and not is_prose(text, start, end):
+        return start, start + len(value)
+    return _NOWHERE
 
+
+def _quoted_authorization(text: str, opening: re.Match[str]) -> tuple[int, int]:
+    start, end = _between_quotes(text, opening, SECRET)
+    scheme = pattern(_SCHEME_NAME).match(text, start, end)
+    start = scheme.end() if scheme else start
+    return (start, end) if is_secret(text[start:end], SECRET) else _NOWHERE
+
+
+def _unknown_scheme(found: re.Match[str]) -> tuple[int, int]:
+    """
+    Return the range of the secret: the second word, the first, or none where both are prose.
+    """
+    first, second = found[1], found[2]
+    is_random = len(first) >= 16 and is_mixed(first)
+    if is_mixed(second) or looks_chosen(second):
+        return (found.start(1) if is_random else found.start(2)), found.end(2)
+    if is_mixed(first) and len(first) >= 8 and not is_algorithm(first):
+        return found.span(1)
+    return _NOWHERE
+
+
+# ---- cookies
 
 _COOKIES: Final = (
     r"""(?i)[^\s=;,"']{1,128}=[^\s;,"']{0,4096}(?:;[ \t]{0,2}(?:expires=[A-Za-z]{3,9},[^;"'\n]{0,32}"""
@@ -248,74 +323,49 @@ def _cookies(text: str, after: int, opening: re.Match[str] | None) -> tuple[int,
     return (start, end) if looks_random(text[start:end]) else _NOWHERE
 
 
-# The same between tags, and as the pair that HTTP clients take.
+# ---- elements
 
-_ELEMENT: Final = r"(<([A-Za-z][\w:.-]{0,63})(?:\s[^<>]{0,200})?>)([^<>]+)(?=</)"
-_LOGIN: Final = r"""(?i)(\bauth["']?[ ]?[=:][ ]?\(b?["'][^"'\n]{0,256}["'],[ ]?b?["'])(?!\[redacted\])[^"'\n]{1,1024}(?=["']\))"""
+_ELEMENT: Final = (
+    r"(<([A-Za-z][\w:.-]{0,63})(?:\s[^<>]{0,200})?>)(<!\[CDATA\[)?([^<>]+)(?=</|\]\]>)"
+)
+_ATTRIBUTE: Final = r"""(?i)\s(?:name|key|id)\s?=\s?["']([\w.-]{1,96})["']"""
 
 
-def without_elements(text: str) -> str:
+def redact_elements(text: str) -> str:
     """
-    Return a text without secrets between tags; to be asked while the tags are still there.
+    Return a text without secrets between tags; to be called while the tags are still there.
     """
-    return pattern(_ELEMENT).sub(_unless_harmless_element, text) if "</" in text else text
+    return pattern(_ELEMENT).sub(_redact_element, text) if "</" in text else text
 
 
-def _unless_harmless_element(found: re.Match[str]) -> str:
+def _redact_element(found: re.Match[str]) -> str:
+    value = found[4]
     strength = strength_of(found[2])
-    if strength in (PUBLIC, CODE) or is_sentence(found[3]) or not is_secret(found[3], strength):
+    if strength == PUBLIC and (name := pattern(_ATTRIBUTE).search(found[1])) is not None:
+        strength = strength_of(name[1])
+    if strength in (PUBLIC, CODE) or is_sentence(value) or not is_secret(value, strength):
         return found[0]
-    return found[1] + REMOVED
+    return f"{found[1]}{found[3] or ''}{REMOVED}"
 
 
-# Family 3: a scheme and its token.
+# ---- a scheme and its token
 
-_SCHEMES: Final = ("bearer ", "basic ", "token ", "negotiate ", "digest ")
-_SCHEME: Final = r"""(?i)(?<![A-Za-z0-9_])((bearer|basic|token|negotiate|digest)[ ]{1,4}["']?)([A-Za-z0-9._~+/=-]{8,})"""
+#: One of these stands in each text that `redact_schemes` changes, in lower case.
+SCHEMES: Final = ("bearer ", "basic ", "token ", "negotiate ", "digest ")
+_SCHEME: Final = r"""(?i)(?<![A-Za-z0-9_])((bearer|basic|token|negotiate|digest)[ ]{1,4}["']?)([A-Za-z0-9._~+/-]{8,}+={0,2}(?![\w=]))"""
 
 
-def _unless_prose(found: re.Match[str]) -> str:
+def redact_schemes(text: str) -> str:
+    """
+    Return a text without the tokens that stand after an authorization scheme.
+    """
+    return pattern(_SCHEME).sub(_redact_scheme, text)
+
+
+def _redact_scheme(found: re.Match[str]) -> str:
     token = found[3].rstrip(".-/")
-    mixed = is_mixed(token) or (
-        found[2].lower() != "token" and ("=" in token or token.count(".") > 1)
-    )
-    if not mixed or is_number(token):
+    is_word = found[2].lower() == "token"
+    mixed = is_mixed(token) or (not is_word and ("=" in token or token.count(".") > 1))
+    if not mixed or is_algorithm(token) or is_secret(token, LIKELY) is False:
         return found[0]
     return f"{found[1]}{REMOVED}{found[3][len(token) :]}"
-
-
-# Family 5: credentials in URLs. A password may hold "/" and "@"; a port may not be taken for one.
-
-_URL_CREDENTIALS: Final = (
-    r"""://([^\s:/?#@"'`<>\[\]]{0,256})"""
-    r"""(?::(?!\d{1,5}(?:[/?#\s]|\Z))(?!\[redacted\]@)([^\s"'`<>]{0,1024}))?@(?=[\w.\[%-])"""
-)
-
-
-def _without_userinfo(found: re.Match[str]) -> str:
-    user, password = found[1], found[2]
-    if looks_random(user):
-        return f"://{REMOVED}@"
-    return f"://{user}:{REMOVED}@" if password else found[0]
-
-
-# Family 8: command-line flags with the value in the next word.
-
-_FLAG: Final = r"""(?<![\w-])(--?([A-Za-z][\w.-]{0,63})(?:["'],[ ]{0,3}b?["']|[ \t]{1,4}["']?))(?![-\[])([^\s"'`,]{1,1024})"""
-_USER_FLAG: Final = (
-    r"""(?<![\w-])((?:-u|--user|--proxy-user)(?:["'],[ ]{0,3}["']|[ =]["']?)[^\s"':]{1,128}:)"""
-    r"""(?!\[redacted\])([^\s"']{1,1024})"""
-)
-
-
-def _unless_harmless_flag(found: re.Match[str]) -> str:
-    value = found[3].rstrip(".;:)")
-    if strength_of(found[2]) == PUBLIC or not is_secret(value, max(LIKELY, strength_of(found[2]))):
-        return found[0]
-    if strength_of(found[2]) == WEAK and not looks_random(value):
-        return found[0]
-    return f"{found[1]}{REMOVED}{found[3][len(value) :]}"
-
-
-def _without_password(found: re.Match[str]) -> str:
-    return found[0] if found[2].isdecimal() else found[1] + REMOVED

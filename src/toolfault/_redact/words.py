@@ -1,8 +1,8 @@
 """
-Words that tell secrets: what a name says of its value, and what a value says of itself.
+The vocabulary of secrets: what a name says about its value, and what a value looks like.
 
-Rule 1: words only. Where names and values stand in a text, and what becomes of it, others know.
-Rule 2: a name that tells something *about* a secret (its length, its file) is public.
+Rule 1: words only. Other modules find names and values in a text and replace them.
+Rule 2: a name that describes a secret (its length, its file) is public.
 """
 
 from __future__ import annotations
@@ -43,11 +43,14 @@ HEADER: Final = 4  # Authorization: a scheme, then a secret
 COOKIE: Final = 5
 CODE: Final = 6  # weak, and only in a query
 FOLDER: Final = 7  # "pwd": a secret unless it is the working folder
+PIN: Final = 8  # a short number is a secret, too
+PHRASE: Final = 9  # a sentence of words is a secret
 
 #: One of these is in each name that matters.
 NAME_PARTS: Final = (
     "key", "token", "pass", "secret", "auth", "pw", "cred", "sig", "ses", "sid", "cookie", "code", "bearer", "otp",
-    "jwt", "wort",
+    "jwt", "wort", "pin", "salt", "pepper", "mnemonic", "phrase", "dsn", "cvv", "cvc", "answer",
+    "?k=", "&k=", "?t=", "&t=",
 )  # fmt: skip
 
 _STRONG: Final = _set(
@@ -70,12 +73,21 @@ _KINDS: Final[dict[str, int]] = {
     "cookie": COOKIE,
     "cookies": COOKIE,
     "code": CODE,
+    "codes": CODE,
+    "k": CODE,
+    "t": CODE,
     "pwd": FOLDER,
+    "mnemonic": PHRASE,
+    **dict.fromkeys(_set("pin pins otp totp cvv cvc"), PIN),
     **dict.fromkeys(
-        _set("auth pass credential credentials cred creds bearer jwt otp totp"), LIKELY
+        _set("auth pass credential credentials cred creds bearer jwt salt pepper dsn"), LIKELY
     ),
     **dict.fromkeys(
-        _set("dbpass userpass sshpass ftppass smtppass pgpass rootpass adminpass mypass"), LIKELY
+        _set(
+            "dbpass userpass sshpass ftppass smtppass pgpass rootpass adminpass mypass storepass "
+            "keypass srcstorepass deststorepass"
+        ),
+        LIKELY,
     ),
     **dict.fromkeys(_set("sig signature session sess sid"), WEAK),
 }
@@ -86,7 +98,7 @@ _SECRET_KEYS: Final = _set(
     "decryption master shared service client app application consumer subscription ssh rsa ec dsa ed25519 "
     "pem storage webhook deploy admin session jwt hmac aes gpg pgp sas function host license licence "
     "rapidapi functions integration ingest write read server stripe openai anthropic google aws azure "
-    "gemini mistral groq cohere"
+    "gemini mistral groq cohere unseal recovery storage hec ikey skey"
 )
 _PUBLIC_KEYS: Final = _set(
     "primary foreign sort partition row cache public object idempotency dedupe deduplication unique index "
@@ -108,37 +120,71 @@ _ABOUT: Final = _set(
     "missing usage used budget index arn ref label column prefix suffix algorithm alg encoding rotation "
     "manager store backend timeout enabled disabled reset changed age hint min max strength rules "
     "requirements attempts tries host port sock socket parallelism issuer audience scope scopes location "
-    "region source"
+    "region source rounds"
 )
+
+#: Words before "code", "phrase" and "answer" that make a secret of it.
+_CODES: Final = _set("recovery backup pin security access verification auth otp mfa totp pass")
+_PHRASES: Final = _set("seed recovery mnemonic backup secret wallet")
+
+#: After a word for a secret these do not change what the name means: SECRET_KEY_BASE.
+_PARTS: Final = _set(
+    "base value text string data plain raw old new current primary secondary prod production dev test "
+    "hash hex b64 enc encoded confirm confirmation again repeat verify x y z a b"
+)
+
+#: Words that decide together with the word before them.
+_PAIRS: Final[dict[str, tuple[frozenset[str], int]]] = {
+    "code": (_CODES, PIN),
+    "codes": (_CODES, PIN),
+    "phrase": (_PHRASES, PHRASE),
+    "answer": (_set("security secret recovery"), SECRET),
+    "id": (_set("session sess"), WEAK),
+}
 
 
 @lru_cache(maxsize=2048)
 def strength_of(name: str, word_before: str = "") -> int:
     """
-    Return what a name says of its value, `PUBLIC` to `FOLDER`.
+    Return what a name says of its value, `PUBLIC` to `PHRASE`.
 
     Args:
-        name: What stands before the separator.
-        word_before: The word before that; it counts if the name is a single word ("API key").
+        name: The name before the separator.
+        word_before: The word before the name; it counts if the name is a single word ("API key").
     """
     words = _words(name)
     if not words:
         return PUBLIC
-    if len(words) == 1 and word_before:
-        words = [*_words(word_before), *words]
+    if len(words) > 1 or not word_before:
+        return _strength_of_words(words, together=True)
+    return _strength_of_words([*_words(word_before), *words], together=False)
+
+
+def _strength_of_words(words: list[str], *, together: bool) -> int:
     last = words[-1]
     prior = words[-2] if len(words) > 1 else ""
-    if (kind := _KINDS.get(last)) is not None:
-        return kind
+    pair = _PAIRS.get(last)
+    if pair is not None and prior in pair[0]:
+        return pair[1]
+    if last in _KINDS:
+        return _KINDS[last]
     if last in _ABOUT:
-        return WEAK if last == "id" and prior in ("session", "sess") else PUBLIC
+        return PUBLIC
     if last in ("key", "keys"):
-        return SECRET if prior in _SECRET_KEYS else PUBLIC if prior in _PUBLIC_KEYS else WEAK
+        return _strength_of_key(prior)
     if last in ("token", "tokens"):
         return PUBLIC if prior in _PUBLIC_TOKENS else LIKELY
-    if not _STRONG.isdisjoint(words) or last.endswith(_STRONG_ENDS):
+    if last in _STRONG or last.endswith(_STRONG_ENDS):
         return SECRET
+    if together and not _STRONG.isdisjoint(words):
+        return SECRET if last in _PARTS else WEAK
     return LIKELY if last.endswith(_LIKELY_ENDS) else PUBLIC
+
+
+def _strength_of_key(prior: str) -> int:
+    if prior in _SECRET_KEYS:
+        return SECRET
+    return PUBLIC if prior in _PUBLIC_KEYS else WEAK
 
 
 def _words(name: str) -> list[str]:
@@ -148,15 +194,23 @@ def _words(name: str) -> list[str]:
 _WORD: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 
 
+#: Of an environment variable these are secrets as well: a personal access token, a webhook.
+_VARIABLE_ENDS: Final = _set("pat dsn webhook webhooks")
+
+
 @lru_cache(maxsize=1024)
 def is_secret_variable(name: str) -> bool:
     """
     Tell whether an environment variable of this name holds a secret.
     """
     words = _words(name)
-    return bool(words) and (
-        strength_of(name) > PUBLIC or (words[-1] not in _ABOUT and not _VARIABLE.isdisjoint(words))
-    )
+    if not words:
+        return False
+    if strength_of(name) > PUBLIC or words[-1] in _VARIABLE_ENDS:
+        return True
+    if words[-1] == "url" and words[-2:-1] == ["webhook"]:
+        return True
+    return words[-1] not in _ABOUT and not _VARIABLE.isdisjoint(words)
 
 
 # ---- values
@@ -172,12 +226,13 @@ SAYS_NOTHING: Final = _set(
     "without by and or if when too only please use using given provided specified set requires "
     "needs needed need option flag argument parameter does did do basic bearer default example "
     "placeholder changed disabled enabled ok valid found exists used already never pass "
-    "see check provide export configure ensure make try contact"
+    "see check provide export configure ensure make try contact weak strong short long common trial "
+    "oauth oauth2 oidc saml sso"
 )
 #: Words of which a sentence about a secret has one.
 _VERBS: Final = _set(
     "is are was were be must should may might can cannot has have had does do did not no required invalid "
-    "missing expired blank empty field characters least unknown"
+    "missing expired blank empty field characters least unknown too match"
 )
 
 
@@ -186,23 +241,38 @@ def is_secret(value: str, strength: int, *, loose: bool = False) -> bool:
     Tell whether a value is one to remove.
 
     Args:
-        value: What stands after the separator.
+        value: The text after the separator.
         strength: What the name says.
-        loose: Whether it stands after a colon and a space, as prose may.
+        loose: Whether the value stands after a colon and a space, as prose may.
     """
     value = value.strip()
-    if not value or value.startswith(REMOVED) or value.lower().rstrip(".,;:!?)") in SAYS_NOTHING:
+    if not value or value.startswith(REMOVED) or says_nothing(value):
         return False
     # Longer ones are never harmless; else a text full of them would be read over and over.
     if len(value) <= 64 and pattern(_STANDS_FOR_ANOTHER).fullmatch(value):
         return False
     if strength == WEAK:
         return looks_random(value)
+    if strength == PIN:
+        return pattern(_SHORT_NUMBER).fullmatch(value) is not None or looks_chosen(value)
     if strength == LIKELY:
-        if is_number(value):
-            return False
-        return len(value) >= 6 and not value.isalpha() if loose else len(value) >= 4
+        return _is_likely_secret(value, loose=loose)
     return True
+
+
+def _is_likely_secret(value: str, *, loose: bool) -> bool:
+    if is_number(value) or is_algorithm(value) or "://" in value:
+        return False
+    if not loose:
+        return len(value) >= 4
+    return len(value) >= 6 and (not value.isalpha() or is_mixed(value) or len(value) >= 20)
+
+
+def says_nothing(value: str) -> bool:
+    """
+    Tell whether a value is a word that stands where a secret is missing: none, required, invalid.
+    """
+    return value.lower().rstrip(".,;:!?)]}") in SAYS_NOTHING
 
 
 def is_sentence(value: str) -> bool:
@@ -234,7 +304,7 @@ _RANGE: Final = r"\d{1,3}(?:-\d{1,3})?"
 _WORD_FOLLOWS: Final = r"[ ]{1,3}[a-z]{1,30}(?![\w=:])"
 
 # Masks, and variables that are still to be filled in.
-_STANDS_FOR_ANOTHER: Final = r"[*•xX.…#-]+|\$\{[^{}]*\}|\$[A-Z_][A-Z0-9_]*|\{+[\w. ]*\}+|%\(\w+\)s|%s|\[[^\[\]]*\]?|[\[({]+|(?i:your[-_][\w-]*)"
+_STANDS_FOR_ANOTHER: Final = r"[*•xX.…#-]+|\$\{[^{}]*\}|\$[A-Z_][A-Z0-9_]*|\{+[\w. ]*\}+|%\(\w+\)s|%s|\[[^\[\]]*\]?|[\[({]+|(?i:your[-_][\w-]*)|[?%@:][a-z_]*"
 
 
 def is_number(value: str) -> bool:
@@ -266,3 +336,54 @@ def is_mixed(value: str) -> bool:
 
 
 _MIXED: Final = r"[0-9][A-Za-z]|[A-Za-z][0-9]|[a-z][A-Z]|[0-9]{4}"
+
+
+_SHORT_NUMBER: Final = r"\d{3,8}"
+
+
+def is_algorithm(value: str) -> bool:
+    """
+    Tell whether a value names an algorithm, a format or a version; those mix letters and digits.
+    """
+    return len(value) <= 32 and pattern(_ALGORITHM).fullmatch(value) is not None
+
+
+_ALGORITHM: Final = (
+    r"(?i)(?:hmac-?|pbkdf2[-_])?(?:sha-?\d{1,3}(?:[-_/]\d{3})?|md[245]|argon2(?:id|[id])?|bcrypt\d?|crc\d{1,2}"
+    r"|blake[23][bs]?|pbkdf2|aes-?\d{3}(?:-[a-z]{3})?|[rhep]s\d{3}|ed25519|x25519|x509|secp\d{3}[kr]1|p\d{3}"
+    r"|oauth2?|http[23]|utf-?\d{1,2}(?:mb4)?|utf8mb[34]|base\d{2}|latin\d|ipv[46]|s3|v\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?"
+    r"|python\d(?:\.\d{1,2})?|x86_64|arm64|amd64|win32|ntlmv2|tls1[.\d]{0,2}|pkcs\d{1,2}|k8s|i18n|l10n|a2a)"
+)
+
+
+def looks_chosen(value: str) -> bool:
+    """
+    Tell whether a value in prose looks like a password or a token: no word, name, date, path or URL.
+    """
+    core = value.strip("\"'`.,;:()<>")
+    if not 6 <= len(core) <= 4096 or is_algorithm(core):
+        return False
+    if pattern(_NOT_CHOSEN).match(core):
+        return False
+    if core.isalpha():
+        return len(core) >= 16 and len(pattern(_CASE_CHANGE).findall(core[:64])) >= 4
+    return pattern(_LETTERS_AND_DIGITS).search(core) is not None or (
+        pattern(_SIGN_INSIDE).search(core) is not None
+    )
+
+
+# Paths, URLs, addresses, file names, calls, pairs, times, versions, placeholders, tags.
+_NOT_CHOSEN: Final = r"""(?x)
+      \.{0,2}[/\\] | ~/ | [\w+.-]{1,20}:// | [A-Za-z]:[\\/]
+    | [\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\Z
+    | [\w./-]{1,128}\.[a-z]{1,5}(?::\d{1,9})?\Z
+    | [A-Za-z_][\w.]{0,80}[(\[]
+    | [A-Za-z_][\w-]{0,40}=(?=[^=\s])
+    | [\d:.,TZ+/-]{1,64}\Z | v?\d{1,5}(?:\.\d{1,5}){1,4}
+    | [$%{<\[*] | --
+    | [\w.-]{1,64}:\d{1,5}\Z
+    """
+_CASE_CHANGE: Final = r"[a-z][A-Z]"
+# A run of five letters and digits, at least, that has both.
+_LETTERS_AND_DIGITS: Final = r"(?=[0-9]{0,20}[A-Za-z])(?=[A-Za-z]{0,20}[0-9])[A-Za-z0-9]{5}"
+_SIGN_INSIDE: Final = r"[A-Za-z0-9][!@#$%^*+~?]{1,3}[A-Za-z0-9]"

@@ -1,0 +1,157 @@
+"""
+Secrets whose name stands beside them without a separator: prose, tables, lists, calls, SQL.
+
+Rule 1: here a value must look like a secret by itself (`looks_chosen`), since prose has words in
+the same places.
+Rule 2: a name and its value may be two members: ``{"name": "DB_PASSWORD", "value": "…"}``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolfault._redact.named import authorization, name_before
+from toolfault._redact.words import (
+    CODE,
+    COOKIE,
+    HEADER,
+    PHRASE,
+    PUBLIC,
+    REMOVED,
+    WEAK,
+    is_secret,
+    is_sentence,
+    looks_chosen,
+    strength_of,
+)
+from toolfault._text import pattern
+
+
+# ---- beside each other
+
+#: The ends of names that prose has: "the password hunter2".
+_NAME_END: Final = (
+    r"(?i)(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd|token|secret|apikey|[ _.-]key|credential|cred"
+    r"|authorization|\bpw|\bpass|\bauth|\bpin|\botp|code|storepass|keypass|\bsalt)s?(?![A-Za-z0-9_.-])"
+)
+# A quote, words such as "is" and "for user app:", an arrow or a bar, and the quote of the value.
+_JOINT: Final = r"""(?x) ["'`\])]{0,2}
+    (?:[ ](?:for|of)[ ](?:[a-z]{1,20}[ ])?(?:'[^'\n]{1,200}'|"[^"\n]{1,200}"|[^\s"':]{1,200}):)?
+    (?:[ ]{1,2}(?:is|was|were|value|given|used|entered|set|to|now|FOR|=)){0,3}
+    (?:[ \t]{0,8}(?:→|->|=>|[|;,\t(:=])[ \t]{0,8}|[ \t]{1,24}|\r?\n[ \t]{1,40})
+    [`"'(]{0,2}
+    """
+_VALUE: Final = r"""[^\s"'`<>|]{6,4096}"""
+#: After these, white space alone joins nothing: "pass user2 to the tool".
+_VERBS: Final = frozenset(("pass", "auth", "code", "codes", "pin", "otp", "salt"))
+
+
+def redact_beside(text: str) -> str:
+    """
+    Return a text without what looks like a secret and stands right after the name of one.
+    """
+    mirrored = text[::-1]
+    parts: list[str] = []
+    done = 0
+    for end_of_name in pattern(_NAME_END).finditer(text):
+        if end_of_name.start() < done:
+            continue
+        start, end = _value_beside(text, mirrored, end_of_name)
+        if start < end:
+            parts += text[done:start], REMOVED
+            done = end
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> tuple[int, int]:
+    joint = pattern(_JOINT).match(text, name_end.end())
+    if joint is None:
+        return 0, 0
+    name = name_before(text, mirrored, name_end.end())
+    if name is None or name.strength in (PUBLIC, WEAK, CODE, HEADER, COOKIE, PHRASE):
+        return 0, 0
+    if joint[0].isspace() and name_end[0].lower().strip() in _VERBS:
+        return 0, 0
+    value = pattern(_VALUE).match(text, joint.end())
+    if value is None or REMOVED in value[0] or not looks_chosen(_core(value[0])):
+        return 0, 0
+    return value.start(), value.start() + len(_core(value[0]))
+
+
+def _core(value: str) -> str:
+    return value.rstrip(".,;:)]}")
+
+
+# ---- the name and the value as two members
+
+_MEMBERS: Final = r"""(?xi) (?<![\w-]) ["']? (?:name|key|header|param|parameter|variable|property|field|id|setting) ["']?
+    [ ]?[:=][ ]? ["']? ([\w.-]{1,96}) ["']? [\s,;]{1,40} ["'-]? value ["']? [ ]?[:=] [ \t]{0,4}
+    (?: (["']) | (?=[^\s"']) )
+    """
+_QUOTED_MEMBER: Final = r"""[^"'\n]{1,4096}"""
+_BARE_MEMBER: Final = r"""[^\s"'`<>,;}\]]{1,4096}"""
+
+
+def redact_members(text: str) -> str:
+    """
+    Return a text without values whose names are values of a member beside them.
+    """
+    parts: list[str] = []
+    done = 0
+    for found in pattern(_MEMBERS).finditer(text):
+        start, end = _member_value(text, found)
+        if start < end:
+            parts += text[done:start], REMOVED
+            done = end
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _member_value(text: str, found: re.Match[str]) -> tuple[int, int]:
+    strength = strength_of(found[1])
+    if strength in (PUBLIC, CODE):
+        return 0, 0
+    value = pattern(_QUOTED_MEMBER if found[2] else _BARE_MEMBER).match(text, found.end())
+    if value is None or is_sentence(value[0]) or not is_secret(value[0], strength):
+        return 0, 0
+    if strength == HEADER:
+        return authorization(text, found.end(), None)
+    return value.span()
+
+
+# ---- SQL
+
+_SQL_SETS: Final = r"""(?xi) (\b(?:identified[ ](?:with[ ]\S{1,40}[ ])?(?:by|as)|with[ ]password|user[ ]\S{1,80}[ ]password
+    |role[ ]\S{1,80}[ ]password|encrypted[ ]password|set[ ]password(?:[ ]for[ ]\S{1,120})?)
+    [ ]{0,2}=?[ ]{0,2}(?:password\()?N?["'])(?!\[redacted\])([^"'\n]{1,1024})(?=["'])"""
+_SQL_VALUES: Final = r"(?i)\bvalues\s{0,4}\((?:[^()\n]|\([^()\n]{0,256}\)){1,4096}"
+_SQL_LITERAL: Final = r"(?<=')[^'\n]{1,1024}(?=')"
+
+
+def redact_sql(text: str) -> str:
+    """
+    Return a text without the passwords of SQL statements, and what looks like one among VALUES.
+    """
+    text = pattern(_SQL_SETS).sub(rf"\1{REMOVED}", text)
+    return pattern(_SQL_VALUES).sub(_redact_values, text)
+
+
+def _redact_values(found: re.Match[str]) -> str:
+    return pattern(_SQL_LITERAL).sub(_redact_literal, found[0])
+
+
+def _redact_literal(found: re.Match[str]) -> str:
+    return REMOVED if looks_chosen(found[0]) else found[0]
+
+
+# ---- the pair that clients take
+
+_LOGIN: Final = r"""(?xi) ((?:\bauth["']?[ ]?[=:][ ]?|\w{0,40}(?:auth|authprovider|credentials?|login|usernamepassword)["']?)
+    \(b?["'][^"'\n]{0,256}["'],[ ]?b?["'])(?!\[redacted\])[^"'\n]{1,1024}(?=["'])"""
+
+
+def redact_logins(text: str) -> str:
+    """
+    Return a text without the second argument of what takes a user and a password.
+    """
+    return pattern(_LOGIN).sub(rf"\1{REMOVED}", text)
