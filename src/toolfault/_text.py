@@ -384,6 +384,13 @@ _CLOSING: Final = r"</([A-Za-z][\w:.-]{0,60})"
 _TAG: Final = r"<[?!][^<>]{0,500}>?|</?([A-Za-z][\w:.-]{0,60})(?:[\s/][^<>]{0,2000})?(?:>|\Z)"
 
 
+def quote(text: str) -> str:
+    """
+    Return a text as a quotation: on one line, between double quotes that it holds no more.
+    """
+    return f'"{one_line(text).replace(chr(34), chr(39))}"'
+
+
 def one_line(text: str) -> str:
     """
     Return a text on one line, each run of white space a single space.

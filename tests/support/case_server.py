@@ -2,6 +2,7 @@
 Writes a server whose tools fail as the cases say, and calls them all through a real client over stdio.
 """
 
+import ast
 import json
 import sys
 import textwrap
@@ -102,7 +103,9 @@ def source(cases: list[dict[str, Any]], hx: str, host: str) -> str:
         if "call_tool_name" in case:
             continue
         tool = case.get("tool", {})
-        body = textwrap.indent(case.get("raise") or case.get("return") or "return", "        ")
+        # Unparsed, since indenting would change the lines inside a long string.
+        body = ast.unparse(ast.parse(case.get("raise") or case.get("return") or "return"))
+        body = textwrap.indent(body, "        ")
         parts.append(
             f"@tool({tool.get('annotations', {})!r}, {tool.get('outputSchema')!r})\n"
             f"async def {tool_name(case)}({case.get('signature', '')}):\n"

@@ -44,6 +44,13 @@ class CallerValues:
         self._paths: KnownPaths | None = None
 
     @property
+    def are_known(self) -> bool:
+        """
+        Whether the caller sent any value at all.
+        """
+        return bool(self._values())
+
+    @property
     def texts(self) -> list[str]:
         """
         The texts among the arguments that can be a path or a URL.
@@ -82,6 +89,28 @@ class CallerValues:
             if holder is None and searched <= _MAX_SEARCHED and _stands_in(wanted, text):
                 holder = field
         return holder
+
+    def argument_beginning_with(self, text: str) -> str | None:
+        """
+        Return the dotted path of the argument that begins with a text; None: none does.
+        """
+        for field, given in self._values():
+            if isinstance(given, str) and given.startswith(text):
+                return field
+        return None
+
+    def has_part(self, value: object) -> bool:
+        """
+        Tell whether a value, in any case of its letters, is a part of any argument.
+        """
+        wanted = (_as_text(value) or "").casefold()
+        searched = 0
+        for _, given in self._values():
+            text = _as_text(given) or ""
+            searched += len(text)
+            if searched > _MAX_SEARCHED or wanted in text.casefold():
+                return True
+        return False
 
     def _values(self) -> list[tuple[str, Any]]:
         if self._collected is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,7 +19,7 @@ from toolfault._judge.deliberate import Home
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
 from toolfault._registry import Registry
-from toolfault._text import safe_repr, text_of
+from toolfault._text import safe_repr, safe_str, text_of
 from toolfault._tracebacks import shown_traceback
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
@@ -137,7 +138,7 @@ class Case:
     One call and what to judge it by.
     """
 
-    __slots__ = ("_authored", "_quotes", "call", "home", "policy", "said", "values")
+    __slots__ = ("_authored", "call", "home", "policy", "said", "values")
 
     def __init__(self, call: Call, policy: Policy, home: Home) -> None:
         self.call = call
@@ -147,7 +148,6 @@ class Case:
         # What the tables said of each exception: a cause is judged, and shown in the chain.
         self.said: dict[int, tuple[str, Verdict]] = {}
         self._authored: dict[int, str] = {}
-        self._quotes: dict[int, tuple[str, str]] = {}
 
     def rule(self, exc: BaseException) -> Verdict:
         return self.named_rule(exc)[1]
@@ -163,36 +163,56 @@ class Case:
 
     def authored(self, exc: BaseException) -> str:
         """
-        Return what an author wrote, with quotations of exceptions whose texts leak replaced by what
-        the tables say.
+        Return what an author wrote, with quotations of exceptions less what is known to leak.
         """
         text = self._authored.get(id(exc))
         if text is None:
-            text = self._authored[id(exc)] = self._less_quotations(exc)
+            text = self._authored[id(exc)] = self._less_leaks(exc)
         return text
 
-    def _less_quotations(self, exc: BaseException) -> str:
-        text, link = text_of(exc), handled_by(exc)
+    def _less_leaks(self, exc: BaseException) -> str:
+        from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
+
+        text = text_of(exc)
+        name, verdict = self.named_rule(exc)
+        if isinstance(exc, OSError) or name.startswith("of "):
+            text = quotable(exc, verdict)
+        link = handled_by(exc)
         for _ in range(_MAX_QUOTED):
             if link is None or not text:
                 break
-            said = None if isinstance(link, ToolFault) else self.rule(link).message
-            for quoted in () if said is None else self._quotes_of(link):
-                if (
-                    len(quoted) >= _SHORTEST_QUOTE
-                    and (at := text.find(quoted[:_LONGEST_QUOTE])) >= 0
-                ):
-                    # What is too long to be compared whole is quoted to the end.
-                    after = text[at + len(quoted) :] if len(quoted) <= _LONGEST_QUOTE else ""
-                    text = f"{text[:at]}{said}{after}"
+            if not isinstance(link, ToolFault):
+                text = self._less_leaks_of(link, text)
             link = handled_by(link)
         return text
 
-    def _quotes_of(self, exc: BaseException) -> tuple[str, str]:
-        quotes = self._quotes.get(id(exc))
-        if quotes is None:
-            quotes = self._quotes[id(exc)] = text_of(exc), safe_repr(exc)
-        return quotes
+    def _less_leaks_of(self, link: BaseException, text: str) -> str:
+        from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- as above
+
+        for spelled in (safe_repr(link), text_of(link)):
+            at = text.find(spelled[:_LONGEST_QUOTE])
+            if len(spelled) < _SHORTEST_QUOTE or at < 0:
+                continue
+            # An author may have cut what is quoted.
+            end = at + len(spelled) if text.startswith(spelled, at) else len(text)
+            said = quotable(link, self.rule(link))
+            if said != spelled:
+                text = f"{text[:at]}{said}{text[end:]}"
+        return text
+
+
+def is_unexplained(exc: BaseException, name: str) -> bool:
+    """
+    Tell whether the class is one of a library that no table names, nor a base of it.
+
+    Args:
+        exc: The exception.
+        name: The class whose rule was found; empty if none was.
+    """
+    module = safe_str(type(exc).__module__).partition(".")[0]
+    if not isinstance(exc, Exception) or module in sys.stdlib_module_names:
+        return False
+    return not name or name.startswith("builtins.")
 
 
 def as_sentence(exc: BaseException) -> str:

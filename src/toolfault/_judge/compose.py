@@ -29,10 +29,19 @@ from toolfault._judge.case import (
 from toolfault._judge.deliberate import raised_by
 from toolfault._names import class_name
 from toolfault._record import MAX_RECORD, RECORD_FACT, passed_on
-from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, one_line, safe_str, text_of
+from toolfault._text import (
+    CAUSE_BYTES,
+    HINT_BYTES,
+    MESSAGE_BYTES,
+    one_line,
+    quote,
+    safe_str,
+    text_of,
+)
 from toolfault._verdict import Family, Origin, Outcome, Verdict
 from toolfault._wire import json_safe
 from toolfault.errors import ToolFault
+from toolfault.rules._helpers import attr
 
 
 _UPSTREAM: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database"})
@@ -60,6 +69,10 @@ _OUTCOMES: Final[dict[Phase, Outcome]] = {
     "body": "unknown",
     "output": "executed",
 }
+
+
+#: Who said what is quoted beside a table's sentence.
+_SPEAKERS: Final[dict[Family, str]] = {"database": "The database", "process": "The program"}
 
 
 class Composer:
@@ -172,6 +185,8 @@ class Composer:
         withheld = self._case.policy.disclosure is Disclosure.WITHHELD
         if finding.author is not None:
             message = self._shown(finding.author.envelope.message)
+        elif self._case.policy.disclosure is Disclosure.FULL and self._case.call.phase == "body":
+            message = self._original(finding.leaf)
         elif finding.text and (finding.deliberate or not withheld):
             message = self._shown(finding.text)
         elif verdict.message is not None and not (
@@ -183,9 +198,22 @@ class Composer:
         else:
             message = self._composed(finding, withheld=withheld, failure_id=failure_id)
         message = message or _wordless(self._kind(finding.leaf), code)
-        if quoted := self._quoted(verdict):
-            return f"{message if message[-1] in '.!?' else f'{message}.'} {quoted}"
+        told = verdict.message is not None and message == self._shown(verdict.message)
+        for said in (self._diagnosis(finding.leaf) if told else "", self._quoted(verdict)):
+            if said:
+                message = f"{message if message[-1] in '.!?' else f'{message}.'} {said}"
         return message
+
+    def _diagnosis(self, exc: BaseException) -> str:
+        """
+        Return what a database, a parser or a program said, in one capped line and quoted.
+        """
+        from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
+
+        verdict = self._case.rule(exc)
+        said = self._shown(diagnosis(exc, verdict), CAUSE_BYTES)
+        speaker = _SPEAKERS.get(verdict.family, "The parser")
+        return f"{speaker} said: {quote(said)}." if said else ""
 
     def _quoted(self, verdict: Verdict) -> str:
         """
@@ -196,6 +224,16 @@ class Composer:
             return ""
         said = one_line(self._shown(verdict.quote, CAUSE_BYTES)).replace('"', "'")
         return f'The upstream said, in its own words: "{said}"' if said else ""
+
+    def _original(self, exc: BaseException) -> str:
+        """
+        Return an exception's own text, with what its program wrote, for developers.
+        """
+        text, output = text_of(exc), attr(exc, "stderr")
+        if isinstance(output, bytes):
+            output = output.decode("utf-8", "replace")
+        written = f"\n{output}" if isinstance(output, str) else ""
+        return self._shown(f"{text}{written}")
 
     def _composed(self, finding: Finding, *, withheld: bool, failure_id: str) -> str:
         """

@@ -293,6 +293,20 @@ def through(exc: BaseException, home: Home | None = None) -> frozenset[str]:
         return frozenset()
 
 
+def entries_of(exc: BaseException) -> Iterable[types.TracebackType]:
+    """
+    Return the innermost 200 entries of the traceback, outermost first.
+    """
+    return deque(_entries(_traceback(exc)), MAX_THROUGH)
+
+
+def owns_frame(home: Home, tb: types.TracebackType) -> bool:
+    """
+    Tell whether an entry of a traceback stands in the author's own code.
+    """
+    return home.owns(tb.tb_frame.f_globals)
+
+
 def _judge(leaf: BaseException, home: Home, witness: BaseException | None) -> Purpose:
     cls = type(leaf)
     tb: types.TracebackType | None = _traceback(leaf)

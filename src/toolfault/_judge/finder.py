@@ -30,6 +30,7 @@ from toolfault._judge.case import (
     asked,
     is_bare_key,
     is_cancelled,
+    is_unexplained,
     resolved,
     safely,
 )
@@ -43,10 +44,10 @@ from toolfault._judge.deliberate import (
     through,
 )
 from toolfault._judge.own_names import verdict_for_name
-from toolfault._judge.unknown_library import verdict_by_class, verdict_by_status
+from toolfault._judge.refused_values import Refused, is_conversion, reason_of, refused_by
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
-from toolfault._text import one_line, safe_str, text_of
+from toolfault._text import one_line, quote, safe_str, text_of
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 from toolfault.rules.mcp import HOST_ERRORS
@@ -113,6 +114,21 @@ _MAX_NAMES: Final = 500
 #: What failed conversions raise, besides the family "data".
 _CONVERSIONS: Final = (ValueError, LookupError, TypeError, ArithmeticError)
 
+#: Builtin classes in which libraries tell what went wrong in their own words.
+_SAID_BY_LIBRARIES: Final = frozenset(
+    {
+        "",
+        "builtins.Exception",
+        "builtins.LookupError",
+        "builtins.OSError",
+        "builtins.RuntimeError",
+        "builtins.ValueError",
+    }
+)
+
+#: What a database says of a statement that it does not accept.
+_REFUSED_STATEMENT: Final = frozenset({McpErrorCode.TOOL_PANICKED, McpErrorCode.INVALID_ARGUMENTS})
+
 #: How deep causes are judged to find the telling one.
 _MAX_DEPTH: Final = 8
 
@@ -174,7 +190,8 @@ class Finder(Case):
             return self._by_accident(exc, name, verdict, purpose)
         if self.home.owns_class(type(exc)):
             return self._own_class(exc, depth)
-        name, verdict = self._unknown_library(exc, depth) or (name, verdict)
+        if (carried := self._unknown_library(exc, depth)) is not None:
+            name, verdict = self.said[id(exc)] = carried
         if verdict.instead is not None and depth < _MAX_DEPTH:
             return self.leaf(verdict.instead, witness, depth + 1)
         if purpose.deliberate:
@@ -187,6 +204,11 @@ class Finder(Case):
 
         By the HTTP status that it carries; by what it was raised from; by the words of its class.
         """
+        from toolfault._judge.unknown_library import (  # noqa: PLC0415 -- read at the first failure, as the tables
+            verdict_by_class,
+            verdict_by_status,
+        )
+
         name, verdict = self.named_rule(exc)
         is_named = name and not name.startswith("builtins.")
         if is_named or qualified_name(type(exc)).startswith("builtins."):
@@ -334,12 +356,22 @@ class Finder(Case):
         # are to a value.
         unfit = found.verdict.family == "data" or (crashed and found.verdict.family == "database")
         if isinstance(exc, ValueError) and (unfit or isinstance(handled, _CONVERSIONS)):
+            if self._refused(handled, found.verdict).is_foreign:
+                return Finding(
+                    verdict=INTERNAL,
+                    leaf=exc,
+                    reason=f"not the caller's value, {reason}",
+                    deliberate=True,
+                    text=text,
+                )
             return Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
         inner = text_of(handled)
         if found.verdict.family == "bug" and inner and inner in text_of(exc):
             return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
-        if name in HOST_ERRORS and (
-            said := careful(text, tool=self.call.tool, arguments=self.call.arguments)
+        if (
+            name in HOST_ERRORS
+            and (said := careful(text, tool=self.call.tool, arguments=self.call.arguments))
+            and not self._blames_wrongly(said, handled, found.verdict)
         ):
             return Finding(
                 verdict=said, leaf=exc, reason=f"prose, {reason}", deliberate=True, text=text
@@ -394,6 +426,8 @@ class Finder(Case):
     def _own_verdict(self, exc: BaseException, text: str, depth: int) -> tuple[Verdict, str]:
         if (based := self._by_library_base(exc)) is not None:
             return based
+        from toolfault._judge.unknown_library import verdict_by_status  # noqa: PLC0415 -- as above
+
         if (carried := verdict_by_status(exc)) is not None:
             return carried, "by the HTTP status that it carries"
         handled = handled_by(exc) if depth < _MAX_DEPTH else None
@@ -453,11 +487,57 @@ class Finder(Case):
         if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
             verdict = _socket_or_disk(exc, self.home)
         verdict = self._caller_named(exc, verdict)
+        if (found := self._callers_value(exc, verdict)) is not None:
+            return found
+        if (found := self._unexplained(exc, name, verdict)) is not None:
+            return found
         if not name or verdict.family in SILENT or verdict.code is McpErrorCode.TOOL_PANICKED:
             return self._crash(exc, verdict, purpose.reason)
         blamed = verdict.code is McpErrorCode.INVALID_ARGUMENTS
         crash = not blamed and verdict.family not in _EXPLAINED
         return Finding(verdict=verdict, leaf=exc, reason=f"rule {name}", crash=crash)
+
+    def _unexplained(self, exc: BaseException, name: str, verdict: Verdict) -> Finding | None:
+        """
+        Judge what a library raised and no table explains by its text; None: the author's code did.
+        """
+        is_library_class = is_unexplained(exc, name)
+        in_library = name in _SAID_BY_LIBRARIES and raised_by(exc, self.home) is False
+        if not (is_library_class or in_library):
+            return None
+        text = self.authored(exc).strip().partition("\n")[0] or None
+        said = careful(text_of(exc), tool=self.call.tool, arguments=self.call.arguments)
+        if said is not None and not self._blames_wrongly(said, exc, verdict):
+            said = replace(said, message=None)
+            return Finding(verdict=said, leaf=exc, reason="a library's words", text=text)
+        if not is_library_class:
+            return None
+        return Finding(verdict=INTERNAL, leaf=exc, reason="unknown library", crash=True, text=text)
+
+    def _callers_value(self, exc: BaseException, verdict: Verdict) -> Finding | None:
+        """
+        Blame the caller for a value that a conversion or a database refused, if an argument is it.
+        """
+        argument = self._refused(exc, verdict).argument
+        if argument is None:
+            return None
+        text = f"The argument `{argument}` was refused: {quote(reason_of(exc))}."
+        return Finding(
+            verdict=_INVALID, leaf=exc, reason="a value of the caller", deliberate=True, text=text
+        )
+
+    def _blames_wrongly(self, said: Verdict, exc: BaseException, verdict: Verdict) -> bool:
+        """
+        Tell whether words blame the caller for a value that the caller did not send.
+        """
+        blamed = said.code is McpErrorCode.INVALID_ARGUMENTS
+        return blamed and self._refused(exc, verdict).is_foreign
+
+    def _refused(self, exc: BaseException, verdict: Verdict) -> Refused:
+        statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
+        if not (statement or is_conversion(exc, verdict)):
+            return Refused()
+        return refused_by(exc, self.home, self.values, statement=statement)
 
     def _crash(self, exc: BaseException, verdict: Verdict, reason: str) -> Finding:
         return Finding(verdict=verdict, leaf=exc, reason=reason, crash=True)

@@ -107,13 +107,30 @@ _CUT_OFF: Final = outage(
 )
 _STREAM: Final = bug("The tool used a request or an answer in a state that does not allow it")
 
+_NOT_HTTP: Final = outage("The upstream API gave an answer that is not HTTP")
+_CLOSED: Final = outage("The upstream API closed the connection without an answer")
+_CLOSED_MIDWAY: Final = outage(
+    "The upstream API closed the connection before its answer was complete"
+)
+
+
+def _remote_protocol(exc: BaseException) -> Verdict:
+    text = first_argument(exc)
+    if text.startswith("Server disconnected"):
+        return _about(exc, _CLOSED)
+    if text.startswith("peer closed connection"):
+        return _about(exc, _CLOSED_MIDWAY)
+    return _NOT_HTTP
+
+
 #: What httpcore has as well.
 _CORE: Final[dict[str, Rule]] = {
     "ConnectTimeout": outage("No connection to the upstream API could be made in time"),
     "LocalProtocolError": _bad_url,
     "NetworkError": _CUT_OFF,
     "PoolTimeout": outage("The tool has too many connections open", family="limit"),
-    "ProtocolError": outage("The upstream API gave an answer that is not HTTP"),
+    "ProtocolError": _NOT_HTTP,
+    "RemoteProtocolError": _remote_protocol,
     "ProxyError": _proxy,
     "TimeoutException": _LATE,
     "UnsupportedProtocol": _bad_url,

@@ -1,0 +1,215 @@
+"""
+What libraries say of what they refused, less what is known to leak.
+
+Rule 1: command lines, whole URLs, rows, statements with their values, headers and bodies are cut
+out; what else a library says stays.
+Rule 2: a diagnosis is what a database, a parser or a program said of what it was given. What an
+upstream answered is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from toolfault._names import qualified_name
+from toolfault._text import one_line, text_of
+from toolfault._verdict import Verdict
+from toolfault.rules._helpers import attr, first_argument, whole, words
+
+
+#: How much of a text is looked at, in characters.
+_MAX_TEXT: Final = 20_000
+
+#: How much of a program's output is shown: the last lines, and characters of them.
+_LAST_LINES: Final = 3
+_MAX_OUTPUT: Final = 300
+
+
+def quotable(exc: BaseException, verdict: Verdict) -> str:
+    """
+    Return an exception's own text as an author may quote it.
+
+    Args:
+        exc: The exception that is quoted.
+        verdict: What the tables say of it.
+    """
+    text = text_of(exc)[:_MAX_TEXT]
+    for cls in type(exc).__mro__:
+        cleaner = _QUOTABLE.get(qualified_name(cls))
+        if cleaner is not None:
+            return cleaner(exc, text)
+    if verdict.family == "database":
+        return _database(exc, text)
+    if verdict.family in {"http", "network", "timeout"}:
+        return _web(exc, text)
+    return text
+
+
+def diagnosis(exc: BaseException, verdict: Verdict) -> str:
+    """
+    Return what a database, a parser or a program said of what it was given; empty if it said nothing.
+
+    Args:
+        exc: The exception that tells it.
+        verdict: What the tables say of it.
+    """
+    for cls in type(exc).__mro__:
+        reader = _DIAGNOSES.get(qualified_name(cls))
+        if reader is not None:
+            return reader(exc)
+    if verdict.family == "database":
+        return one_line(_database(exc, text_of(exc)[:_MAX_TEXT]))
+    return ""
+
+
+# ---- databases
+
+_rows = re.compile(
+    r"^(?:DETAIL|CONTEXT|QUERY|WHERE|STATEMENT|LINE [0-9]+): .*(?:\n(?!HINT:).*)*"
+    r"|^\[(?:SQL|parameters|generated in).*(?:\n(?!HINT:).*)*"
+    r"|^\(Background on this error.*",
+    re.MULTILINE,
+).sub
+_values = re.compile(
+    r"(?<=Duplicate entry )'.*?'(?= for key)"
+    r"|(?<=Key )\([^()]{1,200}\)=\(.*?\)"
+    r"|The duplicate key value is \(.*?\)\.?"
+    r"|(?<=contains )\(.*\)"
+    r"|(?<=value: )['\"].*?['\"](?= for column)",
+    re.DOTALL,
+).sub
+_literal = re.compile(r'"[^"\n]*"').sub
+_connection = re.compile(
+    r"connection (?:to server|failed|is bad)|could not connect|Can't connect"
+).search
+
+
+def _database(exc: BaseException, text: str) -> str:
+    """
+    Return what a database said, without rows, statements and where it stands.
+    """
+    driver = attr(exc, "orig")
+    if isinstance(driver, BaseException) and driver is not exc:
+        return _database(driver, text_of(driver)[:_MAX_TEXT])
+    match list(exc.args):
+        case [int(number), str(message), *_]:
+            text = f"{message} ({number})"  # MySQL's drivers
+        case _:
+            pass
+    said = _primary(exc) or _values("…", _rows("", text)).strip()
+    if str(words(exc, "sqlstate")).startswith("22"):
+        said = _literal('"…"', said)
+    return "" if _connection(said) else said
+
+
+def _primary(exc: BaseException) -> str:
+    """
+    Return the parts of a PostgreSQL error that hold no rows.
+    """
+    holder = attr(exc, "diag") or exc
+    message = words(holder, "message_primary") or words(exc, "message")
+    if not message or words(exc, "sqlstate") is None:
+        return ""
+    column = words(holder, "column_name")
+    hint = words(holder, "message_hint") or words(exc, "hint")
+    parts = [message, f"(column {column})" if column and column not in message else ""]
+    return " ".join([*filter(None, parts), *([f"HINT: {hint}"] if hint else [])])
+
+
+# ---- HTTP
+
+_url = re.compile(
+    r"(?:\b[a-z][a-z0-9+.-]{1,20}:)?//[^\s'\"<>]+|(?<=url: )/[^\s'\"<>]+", re.IGNORECASE
+).sub
+_dump = re.compile(
+    r"\s*(?:HTTP response (?:headers|body)|\b(?:headers|body|response)\b\s*[:=]|[{<]).*", re.DOTALL
+).sub
+
+
+def _web(_exc: BaseException, text: str) -> str:
+    """
+    Return an HTTP library's text without URLs, headers and bodies.
+    """
+    return _url("[url]", _dump("", text.partition("\nFor more information")[0])).strip()
+
+
+# ---- programs
+
+
+def _command(exc: BaseException, _text: str) -> str:
+    status, seconds = whole(exc, "returncode"), attr(exc, "timeout")
+    if status is None:
+        return f"the command timed out after {seconds} seconds" if seconds else "the command failed"
+    if status < 0:
+        return f"the command was ended by signal {-status}"
+    return f"the command returned non-zero exit status {status}"
+
+
+def _output(exc: BaseException) -> str:
+    """
+    Return the last lines that a program wrote to its standard error, or to its output.
+    """
+    said = attr(exc, "stderr") or attr(exc, "output")
+    if isinstance(said, bytes | bytearray):
+        said = bytes(said[-_MAX_TEXT:]).decode("utf-8", "replace")
+    if not isinstance(said, str):
+        return ""
+    lines = [line.strip() for line in said[-_MAX_TEXT:].splitlines() if line.strip()]
+    text = " / ".join(lines[-_LAST_LINES:])
+    return text if len(text) <= _MAX_OUTPUT else f"…{text[-_MAX_OUTPUT:]}"
+
+
+# ---- parsers
+
+_input_value = re.compile(r", input_value=.*?, input_type=\w+(?=\]$)", re.MULTILINE).sub
+_further = re.compile(r"^ +For further information visit .*\n?", re.MULTILINE).sub
+
+
+def _validation(_exc: BaseException, text: str) -> str:
+    return _further("", _input_value("", text)).strip()
+
+
+def _first_line(_exc: BaseException, text: str) -> str:
+    return text.partition("\n")[0]
+
+
+def _file(exc: BaseException, text: str) -> str:
+    """
+    Return an operating system's text with no more of a path than its last component.
+    """
+    for name in ("filename", "filename2"):
+        path = attr(exc, name)
+        if isinstance(path, str) and "/" in path.rstrip("/"):
+            text = text.replace(path, path.rstrip("/").rpartition("/")[2])
+    return text
+
+
+def _message(name: str) -> Callable[[BaseException], str]:
+    return lambda exc: words(exc, name) or ""
+
+
+#: By the class that says it: its text as it may be quoted.
+_QUOTABLE: Final[dict[str, Callable[[BaseException, str], str]]] = {
+    "subprocess.CalledProcessError": _command,
+    "subprocess.TimeoutExpired": _command,
+    "sqlalchemy.exc.StatementError": _database,
+    "pydantic_core._pydantic_core.ValidationError": _validation,
+    "jsonschema.exceptions.ValidationError": _first_line,
+    "urllib.error.HTTPError": _web,
+    "builtins.ConnectionError": lambda _, text: text,
+    "builtins.TimeoutError": lambda _, text: text,
+    "builtins.OSError": _file,
+}
+
+#: By the class that says it: what a parser or a program said of what it was given.
+_DIAGNOSES: Final[dict[str, Callable[[BaseException], str]]] = {
+    "re.PatternError": _message("msg"),
+    "re.error": _message("msg"),
+    "subprocess.CalledProcessError": _output,
+    "subprocess.TimeoutExpired": _output,
+    "tomllib.TOMLDecodeError": first_argument,
+    "xml.etree.ElementTree.ParseError": first_argument,
+    "xml.parsers.expat.ExpatError": first_argument,
+}

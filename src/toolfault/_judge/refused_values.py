@@ -1,0 +1,335 @@
+"""
+Which value a failed conversion refused, and whether the caller sent it.
+
+Rule 1: the value is what the exception carries or quotes, or what the author's own call passed to
+the conversion, as its source says.
+Rule 2: nothing of the author's is run to find out: names, items of plain containers and instance
+dictionaries are read, properties and methods are not.
+Rule 3: what can't be found out blames nobody.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import types
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from toolfault._judge.caller_values import CallerValues
+from toolfault._judge.deliberate import Home, entries_of, owns_frame, through
+from toolfault._names import class_name, qualified_name
+from toolfault._text import safe_str, text_of
+from toolfault._verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """
+    What is known of the value that a conversion refused.
+
+    Attributes:
+        argument:
+            The dotted path of the argument that is the value, or holds it. None: no argument does.
+
+        is_foreign:
+            The value is known, and no part of any argument.
+    """
+
+    argument: str | None = None
+    is_foreign: bool = False
+
+
+#: Attributes that hold the refused value, by the class that has them.
+_CARRIED: Final = {
+    "json.decoder.JSONDecodeError": "doc",
+    "re.error": "pattern",
+    "re.PatternError": "pattern",
+    "builtins.UnicodeDecodeError": "object",
+    "builtins.UnicodeEncodeError": "object",
+    "builtins.SyntaxError": "text",
+    "sqlalchemy.exc.StatementError": "statement",
+}
+
+#: Packages that convert values: what the author passed to them is what they refused.
+_CONVERTERS: Final = frozenset(
+    """
+    _pydatetime _pydecimal _strptime ast base64 codecs datetime dateutil decimal email encodings enum fractions
+    ipaddress json quopri re shlex string urllib uuid xml zoneinfo
+    """.split()
+)
+
+#: Methods of a text that return parts or forms of it.
+_TEXT_METHODS: Final = frozenset(
+    """
+    strip lstrip rstrip lower upper title casefold capitalize replace removeprefix removesuffix split rsplit
+    splitlines partition rpartition encode decode format zfill translate expandtabs
+    """.split()
+)
+
+#: Functions that return their first argument in another form.
+_FORMS: Final = frozenset({"str", "bytes", "bytearray", "repr", "text", "SQL", "list", "tuple"})
+
+#: Parameters of a database's cursor that take a statement.
+_STATEMENT: Final = frozenset({"sql", "query", "statement", "operation", "sql_script"})
+
+#: How much of a text is searched for values, and how many values are tried.
+_MAX_TEXT: Final = 4000
+_MAX_QUOTED: Final = 16
+
+#: The longest call, in lines and characters, whose source is parsed.
+_MAX_LINES: Final = 30
+_MAX_SOURCE: Final = 2000
+
+#: A long value is cut where it is quoted: then its beginning has to do.
+_MIN_BEGINNING: Final = 40
+
+_spans = re.compile(
+    r"""(?P<repr>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|`(?P<tick>[^`]+)`|\[(?P<bracket>[^][]+)\]"""
+).finditer
+_first = re.compile(r"(\S+) is not an? (?:valid )?\S").match
+_last = re.compile(r"(?:: |\bkey |\bgot:? |\bnot )(\S[^:]*)$").search
+_unclosed = re.compile(r"""['"]([^'"]{40,})$""").search
+
+
+#: Classes of the standard library that conversions raise, besides every ValueError.
+_CONVERSIONS: Final = frozenset(
+    {
+        "builtins.OverflowError",
+        "builtins.SyntaxError",
+        "decimal.DecimalException",
+        "pytz.exceptions.UnknownTimeZoneError",
+        "zoneinfo._common.ZoneInfoNotFoundError",
+    }
+)
+
+#: What a text that says nothing means.
+_REASONS: Final = {
+    "decimal.InvalidOperation": "not a valid decimal number",
+}
+
+
+def is_conversion(exc: BaseException, verdict: Verdict) -> bool:
+    """
+    Tell whether an exception says that a value could not be converted.
+    """
+    if isinstance(exc, ValueError) or type(exc) is LookupError or verdict.family == "data":
+        return True
+    if isinstance(exc, KeyError) and through(exc) & {"enum"}:
+        return True
+    return any(qualified_name(cls) in _CONVERSIONS for cls in type(exc).__mro__)
+
+
+def reason_of(exc: BaseException) -> str:
+    """
+    Return why a value was refused, in the words of the library that refused it.
+    """
+    name = qualified_name(type(exc))
+    if name in _REASONS:
+        return _REASONS[name]
+    text = text_of(exc)
+    if isinstance(exc, KeyError) and is_single_word(text):
+        return f"unknown name {text!r}"
+    return text or class_name(exc)
+
+
+def is_single_word(text: str) -> bool:
+    """
+    Tell whether a text is a bare key.
+    """
+    return not any(map(str.isspace, text))
+
+
+def refused_by(
+    exc: BaseException, home: Home, values: CallerValues, *, statement: bool = False
+) -> Refused:
+    """
+    Return what is known of the value that an exception refused; never raises.
+
+    Args:
+        exc: The exception of a conversion, or of a database about a statement.
+        home: The modules of the tool's author.
+        values: What the caller sent.
+        statement: Only the statement that was passed to a database is looked at.
+    """
+    try:
+        return _refused_by(exc, home, values, statement=statement)
+    except Exception:  # noqa: BLE001 -- exceptions, frames and values are strangers' objects: then nobody is blamed
+        return Refused()
+
+
+def _refused_by(
+    exc: BaseException, home: Home, values: CallerValues, *, statement: bool
+) -> Refused:
+    known = list(islice(_carried(exc), _MAX_QUOTED))
+    quoted = list(islice(_quoted(safe_str(exc)[:_MAX_TEXT]), _MAX_QUOTED))
+    passed = list(islice(_passed(exc, home, statement=statement), _MAX_QUOTED))
+    for value in (*known, *quoted, *passed):
+        if (argument := values.argument_with(value)) is not None:
+            return Refused(argument)
+    beginning = _unclosed(safe_str(exc)[:_MAX_TEXT])
+    if beginning and (argument := values.argument_beginning_with(beginning[1])) is not None:
+        return Refused(argument)
+    seen = [value for value in (*known, *quoted, *passed) if value not in ("", None)]
+    return Refused(
+        is_foreign=bool(seen) and values.are_known and not any(map(values.has_part, seen))
+    )
+
+
+# What the exception carries and quotes
+
+
+def _carried(exc: BaseException) -> Iterator[object]:
+    for cls in type(exc).__mro__:
+        name = _CARRIED.get(qualified_name(cls))
+        if name is None:
+            continue
+        value: object = getattr(exc, name, None)
+        yield _plain(value.strip() if isinstance(value, str) and name == "text" else value)
+        return
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """
+    Yield the values that a text seems to quote.
+    """
+    for span in _spans(text):
+        if (literal := span["repr"]) is None:
+            yield span["tick"] or span["bracket"]
+            continue
+        yield literal[1:-1]
+        if "\\" in literal:
+            yield from _unescaped(literal)
+    for match in (_first(text), _last(text)):
+        if match is not None:
+            yield match[1].strip("'\"`.")
+
+
+def _unescaped(literal: str) -> Iterator[str]:
+    try:
+        yield str(ast.literal_eval(literal))
+    except (ValueError, SyntaxError):
+        return
+
+
+def _plain(value: object) -> object:
+    """
+    Return bytes as text, and everything else as it is.
+    """
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    return value
+
+
+# What the author's call passed
+
+
+def _passed(exc: BaseException, home: Home, *, statement: bool) -> Iterator[object]:
+    """
+    Yield the values from which the author's own call made what was refused.
+    """
+    entry, below = None, set[str]()
+    for tb in entries_of(exc):
+        if owns_frame(home, tb):
+            entry = tb
+            below.clear()
+        else:
+            below.add(str(tb.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+    if entry is None or not (statement or below <= _CONVERTERS):
+        return
+    call = _expression(entry)
+    local = entry.tb_frame.f_locals
+    for operand in _operands(call, statement=statement):
+        for value in _values_of(operand, local):
+            yield _plain(value)
+
+
+def _expression(tb: types.TracebackType) -> ast.expr | None:
+    """
+    Return the expression that an entry of a traceback stands at; None where its source is not known.
+    """
+    code = tb.tb_frame.f_code
+    first, last, begin, end = next(
+        islice(code.co_positions(), tb.tb_lasti // 2, None), (None, None, None, None)
+    )
+    if first is None or last is None or begin is None or end is None or last - first > _MAX_LINES:
+        return None
+    lines = linecache.getlines(code.co_filename, tb.tb_frame.f_globals)[first - 1 : last]
+    raw = [line.encode() for line in lines]
+    if not raw:
+        return None
+    raw[-1] = raw[-1][:end]
+    raw[0] = raw[0][begin:]
+    source = b"".join(raw)
+    return ast.parse(b"(" + source + b")", mode="eval").body if len(source) <= _MAX_SOURCE else None
+
+
+def _operands(call: ast.expr | None, *, statement: bool) -> Iterable[ast.expr]:
+    if isinstance(call, ast.Subscript):
+        return [call.slice]
+    if not isinstance(call, ast.Call):
+        return []
+    if statement:
+        named = [keyword.value for keyword in call.keywords if keyword.arg in _STATEMENT]
+        return [*call.args[:1], *named]
+    return [*call.args, *(keyword.value for keyword in call.keywords), *_receiver(call)]
+
+
+def _receiver(call: ast.Call) -> Iterator[ast.expr]:
+    """
+    Yield the text whose own method failed: ``name.encode("ascii")``.
+    """
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _TEXT_METHODS:
+        yield call.func.value
+
+
+def _values_of(node: ast.AST, local: Any) -> Iterator[object]:
+    """
+    Yield the values that an expression is made from, as far as they can be read.
+    """
+    match node:
+        case ast.Name(id=name):
+            if name in local:
+                yield local[name]
+        case ast.Attribute(value=base, attr=name):
+            yield from _attributes(_values_of(base, local), name)
+        case ast.Subscript(value=base, slice=key):
+            yield from _items(_values_of(base, local), list(_keys(key, local)))
+        case ast.Call(func=ast.Attribute(value=base, attr=name)) if name in _TEXT_METHODS:
+            yield from (
+                value for value in _values_of(base, local) if isinstance(value, str | bytes)
+            )
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _FORMS:
+            yield from _values_of(first, local)
+        case ast.JoinedStr() | ast.FormattedValue() | ast.BinOp() | ast.Starred() | ast.BoolOp():
+            for inner in ast.iter_child_nodes(node):
+                yield from _values_of(inner, local)
+        case _:
+            pass
+
+
+def _keys(node: ast.AST, local: Any) -> Iterator[object]:
+    if isinstance(node, ast.Constant):
+        yield node.value
+    elif isinstance(node, ast.Slice):
+        yield slice(None)
+    else:
+        yield from _values_of(node, local)
+
+
+def _items(bases: Iterable[object], keys: list[object]) -> Iterator[object]:
+    for base in bases:
+        if isinstance(base, str):
+            yield base  # a piece of it
+        elif type(base) in {dict, list, tuple} and keys and type(keys[0]) in {str, int}:
+            yield base[keys[0]]  # type: ignore[index]
+
+
+def _attributes(bases: Iterable[object], name: str) -> Iterator[object]:
+    for base in bases:
+        own: object = object.__getattribute__(base, "__dict__")
+        if type(own) is dict and name in own:
+            yield own[name]
