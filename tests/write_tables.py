@@ -21,8 +21,6 @@ from toolfault.rules import TABLES, grpc, http
 
 PAGE = Path(__file__).parent.parent / "specs" / "tables.md"
 
-PEER = "The upstream API"
-
 TOP = """\
 # The tables
 
@@ -115,18 +113,12 @@ def table(head, rows):
 
 def http_row(status):
     row = http.STATUS[status]
-    said = row.sentence.format(peer=PEER if row.sentence.startswith("{peer}") else "the upstream API", http="...")
-    return [str(status), *facts(row), plain(said, row.advice), marks(row)]
+    return [str(status), *facts(row), row.message, marks(row)]
 
 
 def grpc_row(status):
     row = grpc.STATUS[status]
-    said = row.sentence.format(peer=PEER if row.sentence.startswith("{peer}") else "the upstream API", grpc="...")
-    return [status, *facts(row), plain(said, row.advice), marks(row)]
-
-
-def plain(said, advice):
-    return f"{said.replace(' (...)', '')}. {advice}"
+    return [status, *facts(row), row.message, marks(row)]
 
 
 def beside(verdict_for, text, status, options):
@@ -144,7 +136,11 @@ def facts(row):
 
 
 def marks(row):
-    names = {"values": row.forwarded, "credentials": row.credentials, "by an argument": getattr(row, "callers", None)}
+    names = {
+        "values": row.blames_values,
+        "credentials": row.refuses_credentials,
+        "by an argument": row.code_if_caller_named,
+    }
     return ", ".join(name for name, there in names.items() if there)
 
 

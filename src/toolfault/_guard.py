@@ -322,7 +322,7 @@ class Guard:
         Log an error result that a handler made itself, envelope included, and tell the hooks;
         return the log's id.
         """
-        verdict = Verdict(code=fault.code, message=fault.envelope.message)
+        verdict = Verdict(code=fault.code, sentence=fault.envelope.message)
         return str(self._returned(verdict, fault.envelope.message, call).facts["id"])
 
     def _returned(self, verdict: Verdict, text: str, call: Call) -> ToolFault:

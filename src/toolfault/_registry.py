@@ -332,7 +332,7 @@ def verdict_from(meaning: object) -> Verdict:
             category=meaning.category,
             retryable=meaning.retryable,
             retry_after_seconds=meaning.retry_after_seconds,
-            message=meaning.message,
+            sentence=meaning.message,
             hint=meaning.hint,
             outcome=outcome,
             causes=meaning.cause_chain,

@@ -530,8 +530,8 @@ def test_only_what_has_no_code_may_be_a_proxys(world):
     """
     A 403 with a code of AWS came from AWS.
     """
-    assert DEFAULT.verdict_on(caught(over_http_without_a_body_403, world))[1].proxied
-    assert not DEFAULT.verdict_on(caught(stubbed("s3", "list_buckets", "AccessDenied", 403), world))[1].proxied
+    assert DEFAULT.verdict_on(caught(over_http_without_a_body_403, world))[1].maybe_proxy
+    assert not DEFAULT.verdict_on(caught(stubbed("s3", "list_buckets", "AccessDenied", 403), world))[1].maybe_proxy
 
 
 # ---- traps

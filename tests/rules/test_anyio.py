@@ -203,7 +203,7 @@ def test_a_failed_task_is_judged_by_what_failed_it(verdict_on):
     exc = _exceptions.TaskFailed("x")
     exc.__cause__ = ValueError("y")
 
-    assert verdict_on(exc).instead is exc.__cause__
+    assert verdict_on(exc).judge_instead is exc.__cause__
 
 
 def test_every_class_of_anyio_stands_under_both_names():

@@ -206,16 +206,16 @@ def test_a_403_may_be_a_proxys():
     plain = verdict_for(403, url="https://api.example.com/x")
     limited = verdict_for(403, url="https://api.example.com/x", headers={"Retry-After": "1"})
 
-    assert (plain.proxied, plain.urls) == (True, ("https://api.example.com/x",))
-    assert (limited.proxied, verdict_for(401).proxied, verdict_for(407).proxied) == (False, False, False)
+    assert (plain.maybe_proxy, plain.urls) == (True, ("https://api.example.com/x",))
+    assert (limited.maybe_proxy, verdict_for(401).maybe_proxy, verdict_for(407).maybe_proxy) == (False, False, False)
 
 
 def test_whose_credentials_and_whose_values():
     """
     A guard may declare both.
     """
-    assert {status for status in EXPECTED if verdict_for(status).credentials} == {401}
-    assert {status for status in EXPECTED if verdict_for(status).forwarded} == {
+    assert {status for status in EXPECTED if verdict_for(status).refuses_credentials} == {401}
+    assert {status for status in EXPECTED if verdict_for(status).blames_values} == {
         status for status, facts in EXPECTED.items() if facts == ARGUMENTS
     }
 
@@ -264,9 +264,9 @@ def test_every_number_has_a_row(status):
     """
     row = row_for(status)
 
-    assert "{http}" in row.sentence
-    assert row.sentence.format(peer="x", http="y")
-    assert verdict_for(status).message
+    assert row.sentence.replace("{peer}", "x").isprintable()
+    assert "{" not in row.message
+    assert f"(HTTP {status}" in verdict_for(status).message
 
 
 def test_the_table_holds_no_code_that_only_readers_use():

@@ -75,7 +75,7 @@ def test_a_name_that_does_not_exist(caught, verdict_on, hx):
     assert type(exc) is hx.ConnectError
     assert "EAI_" in verdict.message
     assert verdict.urls == ("http://nosuch.invalid/?key=NOTREAL",)
-    assert verdict.callers is (None if verdict.retryable else McpErrorCode.INVALID_ARGUMENTS)
+    assert verdict.code_if_caller_named is (None if verdict.retryable else McpErrorCode.INVALID_ARGUMENTS)
 
 
 @both
@@ -223,7 +223,7 @@ def test_urls(caught, facts, verdict_on, hx, url, name):
 
     assert name == type(exc).__name__
     assert facts(exc) == PANICKED
-    assert verdict.callers is McpErrorCode.INVALID_ARGUMENTS
+    assert verdict.code_if_caller_named is McpErrorCode.INVALID_ARGUMENTS
     assert "NOTREAL" not in verdict.message
     # InvalidURL has no request yet.
     assert verdict.urls == (() if name == "InvalidURL" else ("/NOTREAL", "NOTREAL") if url == "NOTREAL" else (url,))

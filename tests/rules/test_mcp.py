@@ -161,8 +161,8 @@ def test_a_crash_that_the_sdk_wrapped(verdict_on):
     exc = UnexpectedToolError("Error executing tool x")
     exc.__cause__ = KeyError("k")
 
-    assert verdict_on(exc).instead is exc.__cause__
-    assert verdict_on(UnexpectedToolError("x")).instead is None
+    assert verdict_on(exc).judge_instead is exc.__cause__
+    assert verdict_on(UnexpectedToolError("x")).judge_instead is None
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ def test_credentials_are_told_from_rights():
     """
     Only the first are a matter of whose they are.
     """
-    assert verdict_for_name("AuthError").credentials
-    assert not verdict_for_name("Forbidden").credentials
+    assert verdict_for_name("AuthError").refuses_credentials
+    assert not verdict_for_name("Forbidden").refuses_credentials
 
 
 def test_every_entry_is_found_by_its_own_name():

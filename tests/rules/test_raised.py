@@ -195,7 +195,7 @@ def test_files(tmp_path, caught, facts, verdict_on):
 
         assert type(exc).__name__ == name
         assert facts(exc) == INTERNAL
-        assert (verdict.family, verdict.callers) == ("file", McpErrorCode.INVALID_ARGUMENTS)
+        assert (verdict.family, verdict.code_if_caller_named) == ("file", McpErrorCode.INVALID_ARGUMENTS)
         assert verdict.paths == (str(exc.filename),)
         assert f"{shown!r} ({number})" in verdict.message
         assert str(tmp_path) not in verdict.message
@@ -207,7 +207,7 @@ def test_files(tmp_path, caught, facts, verdict_on):
     ]:
         verdict = verdict_on(caught(fail))
 
-        assert (verdict.code, verdict.callers) == (McpErrorCode.INTERNAL, McpErrorCode.INVALID_ARGUMENTS)
+        assert (verdict.code, verdict.code_if_caller_named) == (McpErrorCode.INTERNAL, McpErrorCode.INVALID_ARGUMENTS)
         assert f"({number})" in verdict.message
         assert len(verdict.message) < 200
 
@@ -252,7 +252,7 @@ def test_permission(facts, verdict_on):
     of_a_socket = verdict_on(PermissionError(errno.EACCES, "Connect call failed ('10.0.0.1', 80)"))
     said = verdict_on(PermissionError(errno.EACCES, "Permission denied: ledger is read-only"))
 
-    assert (named.code, named.callers) == (McpErrorCode.INTERNAL, McpErrorCode.PERMISSION_DENIED)
+    assert (named.code, named.code_if_caller_named) == (McpErrorCode.INTERNAL, McpErrorCode.PERMISSION_DENIED)
     assert "'ledger.db'" in named.message
     assert facts(bare) == DENIED
     assert (of_a_socket.family, of_a_socket.message) == ("auth", "Permission denied (EACCES).")
@@ -308,7 +308,7 @@ def test_an_errno_means_the_same_beside_any_path(verdict_on):
     verdicts = [verdict_on(OSError(errno.ENOENT, "No such file", path)) for path in paths]
 
     assert [verdict.paths for verdict in verdicts] == [("/srv/a.db",), (), ("/srv/b.db",), ()]
-    assert [verdict.callers for verdict in verdicts] == [McpErrorCode.INVALID_ARGUMENTS, None] * 2
+    assert [verdict.code_if_caller_named for verdict in verdicts] == [McpErrorCode.INVALID_ARGUMENTS, None] * 2
     assert ["a.db" in verdict.message for verdict in verdicts] == [True, False, False, False]
 
 

@@ -179,7 +179,7 @@ def test_sqlite(tmp_path, caught, facts, verdict_on, fail, expected, shown):
     assert shown in verdict.message
     assert "NOTREAL" not in verdict.message
     assert verdict.family == "database"
-    assert verdict.forwarded is (expected == ARGUMENTS)
+    assert verdict.blames_values is (expected == ARGUMENTS)
 
 
 @pytest.mark.parametrize(

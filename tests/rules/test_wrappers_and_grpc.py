@@ -44,7 +44,7 @@ def test_the_last_attempt_is_judged(verdict_on, attributes, inner):
     """
     verdict = verdict_on(gave_up(**attributes))
 
-    assert verdict.instead is inner
+    assert verdict.judge_instead is inner
     assert (verdict.code, verdict.retryable) == (McpErrorCode.INTERNAL, True)
 
 
@@ -55,7 +55,7 @@ def test_the_cause_will_do(verdict_on):
     exc = gave_up()
     exc.__cause__ = INNER
 
-    assert verdict_on(exc).instead is INNER
+    assert verdict_on(exc).judge_instead is INNER
 
 
 def test_it_never_judges_itself(verdict_on):
@@ -65,7 +65,7 @@ def test_it_never_judges_itself(verdict_on):
     exc = gave_up()
     exc.last_attempt = future(exc)
 
-    assert verdict_on(exc).instead is None
+    assert verdict_on(exc).judge_instead is None
 
 
 INTERNAL = ("internal", "permanent", False)

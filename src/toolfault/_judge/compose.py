@@ -145,32 +145,34 @@ class Composer:
         Apply what the guard's owner declared about credentials, arguments and egress.
         """
         verdict = finding.verdict
-        if verdict.credentials and self._case.policy.own_credentials:
-            return _servers(
+        if verdict.refuses_credentials and self._case.policy.own_credentials:
+            return _blame_server(
                 verdict,
                 McpErrorCategory.AUTH,
                 "The credentials are the server's; its operator has to look.",
             )
-        if verdict.forwarded and not self._case.policy.arguments_forwarded:
-            return _servers(
+        if verdict.blames_values and not self._case.policy.arguments_forwarded:
+            return _blame_server(
                 verdict,
                 McpErrorCategory.PERMANENT,
                 "The values are the server's, not the caller's.",
             )
         allowed = self._case.policy.egress_allow
         if (
-            verdict.proxied
+            verdict.maybe_proxy
             and allowed is not None
             and verdict.urls
             and not any(map(allowed.admits, verdict.urls))
         ):
-            message = f"A proxy does not let the server talk to this host{_status_in(verdict)}. Its operator can allow it."
+            status = verdict.upstream_status
             return replace(
                 verdict,
                 code=McpErrorCode.NETWORK_BLOCKED,
                 category=None,
                 retryable=None,
-                message=message,
+                sentence="A proxy does not let the server talk to this host",
+                note="" if status is None else f"HTTP {status}",
+                advice="Its operator can allow it.",
             )
         return verdict
 
@@ -315,23 +317,13 @@ class Composer:
         return redactor.scrub(text, limit, self._case.values.paths)
 
 
-def _servers(verdict: Verdict, category: McpErrorCategory, why: str) -> Verdict:
+def _blame_server(verdict: Verdict, category: McpErrorCategory, advice: str) -> Verdict:
     """
-    Return a verdict that no longer blames the caller, with words that don't either.
+    Return a verdict that no longer blames the caller, with advice that does not either.
     """
-    what = None if verdict.message is None else f"{_first_sentence(verdict.message)} {why}"
     return replace(
-        verdict, code=McpErrorCode.INTERNAL, category=category, retryable=False, message=what
+        verdict, code=McpErrorCode.INTERNAL, category=category, retryable=False, advice=advice
     )
-
-
-def _first_sentence(message: str) -> str:
-    first, stop, _ = message.partition(". ")
-    return f"{first}." if stop else message
-
-
-def _status_in(verdict: Verdict) -> str:
-    return "" if verdict.upstream_status is None else f" (HTTP {verdict.upstream_status})"
 
 
 def _wordless(kind: str, code: McpErrorCode) -> str:

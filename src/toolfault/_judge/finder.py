@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from toolfault._causes import handled_by, is_group, leaves_of
 from toolfault._codes import McpErrorCode
-from toolfault._judge.caller_values import components, names_path, names_url
+from toolfault._judge.caller_values import names_path, names_url
 from toolfault._judge.case import (
     INTERNAL,
     SILENT,
@@ -192,8 +192,8 @@ class Finder(Case):
             return self._own_class(exc, depth)
         if (carried := self._unknown_library(exc, depth)) is not None:
             name, verdict = self.said[id(exc)] = carried
-        if verdict.instead is not None and depth < _MAX_DEPTH:
-            return self.leaf(verdict.instead, witness, depth + 1)
+        if verdict.judge_instead is not None and depth < _MAX_DEPTH:
+            return self.leaf(verdict.judge_instead, witness, depth + 1)
         if purpose.deliberate:
             return self._on_purpose(exc, name, verdict, depth, purpose.reason)
         return self._by_accident(exc, name, verdict, purpose)
@@ -241,7 +241,7 @@ class Finder(Case):
             hint = f"Did you mean {' or '.join(map(repr, near))}? {hint}"
         verdict = Verdict(
             code=McpErrorCode.TOOL_NOT_FOUND,
-            message=f"Unknown tool: {tool}",
+            sentence=f"Unknown tool: {tool}",
             hint=hint,
             origin="adapter",
         )
@@ -256,7 +256,7 @@ class Finder(Case):
                 continue
             name, verdict = found
             text = None
-            if verdict.message is None:
+            if verdict.sentence is None:
                 # A code alone: the words are the author's, or the table's for what nobody wrote for
                 # a caller.
                 known = self.rule(exc)
@@ -280,7 +280,7 @@ class Finder(Case):
         if self.call.phase == "output":
             what = "; ".join(f"`{item['field']}`: {item['message']}" for item in found[:5])
             message = f"The tool returned a value that does not fit its declared output ({what})."
-            verdict = replace(INTERNAL, message=message, origin="tool")
+            verdict = replace(INTERNAL, sentence=message, origin="tool")
             return Finding(verdict=verdict, leaf=exc, reason="output conversion", crash=True)
         if (crashed := self._crashed_validator(exc)) is not None:
             return self._by_accident(
@@ -288,7 +288,7 @@ class Finder(Case):
             )
         verdict = Verdict(
             code=McpErrorCode.INVALID_ARGUMENTS,
-            message=arguments_message(found, self._tool_name()),
+            sentence=arguments_message(found, self._tool_name()),
             hint=nearest(exc),
             origin="adapter",
         )
@@ -479,7 +479,7 @@ class Finder(Case):
                 f"The server is not configured: the environment variable {variable} is not set."
             )
             return Finding(
-                verdict=replace(INTERNAL, message=message),
+                verdict=replace(INTERNAL, sentence=message),
                 leaf=exc,
                 reason="environment",
                 crash=True,
@@ -546,22 +546,15 @@ class Finder(Case):
         """
         Blame the caller if an argument names the file or the URL that failed (standards, trap 1).
         """
-        if verdict.callers is None:
+        if verdict.code_if_caller_named is None:
             return verdict
-        blamed = replace(verdict, code=verdict.callers, category=None, retryable=None)
+        blamed = replace(verdict, code=verdict.code_if_caller_named, category=None, retryable=None)
         is_folder = isinstance(exc, IsADirectoryError)
         for given in self.values.texts:
             for path in verdict.paths:
                 if names_path(given, path, is_folder=is_folder):
-                    # The caller knows the path as it wrote it; the rule shows the last component
-                    # alone.
-                    last = repr(components(path)[-1]) if components(path) else given
-                    spelled = (
-                        None
-                        if verdict.message is None
-                        else verdict.message.replace(last, repr(given), 1)
-                    )
-                    return replace(blamed, message=spelled)
+                    # The caller knows the path as it wrote it.
+                    return replace(blamed, file=given if verdict.file else "")
             if any(names_url(given, url) for url in verdict.urls):
                 return blamed
         return verdict
@@ -616,5 +609,7 @@ def _socket_or_disk(exc: BaseException, home: Home) -> Verdict:
 
         return NO_CONNECTION_ALLOWED
     return replace(
-        INTERNAL, message="The server is not permitted to do this on its own system.", family="file"
+        INTERNAL,
+        sentence="The server is not permitted to do this on its own system.",
+        family="file",
     )

@@ -16,7 +16,9 @@ from toolfault._verdict import Verdict
 
 
 _QUOTA: Final = Verdict(code=McpErrorCode.QUOTA_EXCEEDED, family="limit")
-_CREDENTIALS: Final = Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth", credentials=True)
+_CREDENTIALS: Final = Verdict(
+    code=McpErrorCode.PERMISSION_DENIED, family="auth", refuses_credentials=True
+)
 _NOT_ALLOWED: Final = Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth")
 _TIMEOUT: Final = Verdict(code=McpErrorCode.TOOL_TIMEOUT, family="timeout")
 _OUTAGE: Final = Verdict(

@@ -10,7 +10,6 @@ Rule 3: the text of a bug in the client's own code is no report of a tool.
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -248,8 +247,8 @@ _OF_TRANSPORT: Final = frozenset({"auth", "http", "limit", "network", "timeout"}
 #: Classes that hosts raise with a tool's own text; of others the text is about the client.
 _MAY_REPORT: Final = frozenset({"general", "other"})
 
-#: How the rules call what does not answer.
-_UPSTREAM: Final = r"[Tt]he upstream API|(?:[Ss]omething|[Aa] service) that the tool depends on"
+#: Who does not answer, on this side of the hop.
+_SERVER: Final = "The MCP server"
 
 #: The SDK's words for a success that breaks the tool's own schema; what follows reads like a
 #: refused argument.
@@ -372,24 +371,25 @@ def _of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict | None:
         rule,
         category=category if rule.category is None else rule.category,
         retryable=retryable if rule.retryable is None else rule.retryable,
+        peer=None if rule.peer is None else _SERVER,
     )
-    if verdict.message:
-        verdict = replace(verdict, message=pattern(_UPSTREAM).sub(_of_server, verdict.message))
     status = verdict.upstream_status
     if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
-        return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, message=None)
+        return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, sentence=None)
     if status in {502, 503, 504}:
         return replace(
             verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, category=McpErrorCategory.TRANSIENT
         )
     if status == 404:
         # The endpoint is gone, or in older revisions the session.
-        return replace(SESSION_GONE, upstream_status=status, message=verdict.message)
+        return replace(
+            verdict,
+            code=SESSION_GONE.code,
+            category=SESSION_GONE.category,
+            retryable=SESSION_GONE.retryable,
+            hint=SESSION_GONE.hint,
+        )
     return verdict
-
-
-def _of_server(upstream: re.Match[str]) -> str:
-    return "The MCP server" if upstream[0][0].isupper() else "the MCP server"
 
 
 def _unsaid(verdict: Verdict) -> str:

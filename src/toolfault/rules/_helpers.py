@@ -1,6 +1,5 @@
 """
-What the tables share: reading exceptions that may be half-built or hostile, how sentences end, and
-usual verdicts.
+Reading attributes of exceptions that may be half-built or hostile.
 """
 
 from __future__ import annotations
@@ -9,14 +8,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, cast
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._verdict import Family, Origin, Verdict
-
-
-#: How messages end: what to do.
-LATER: Final = "Try again later."
-NO_USE: Final = "Repeating the same call will not help."
-OPERATOR: Final = "The server's operator has to look into it."
 
 #: How many links below an exception are looked at.
 _MAX_LINKS: Final = 8
@@ -25,63 +16,9 @@ _MAX_LINKS: Final = 8
 _MAX_NAME: Final = 80
 
 
-def outage(
-    sentence: str, *, advice: str = LATER, family: Family = "network", origin: Origin | None = None
-) -> Verdict:
-    """
-    Something that the tool depends on does not work now.
-    """
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.TRANSIENT,
-        retryable=True,
-        message=f"{sentence}. {advice}",
-        family=family,
-        origin=origin,
-    )
-
-
-def final(
-    sentence: str, *, advice: str = NO_USE, family: Family = "other", origin: Origin | None = None
-) -> Verdict:
-    """
-    Something failed, and will fail again.
-    """
-    return Verdict(
-        code=McpErrorCode.INTERNAL, message=f"{sentence}. {advice}", family=family, origin=origin
-    )
-
-
-def late(sentence: str) -> Verdict:
-    """
-    Something that the tool depends on did not answer in time.
-    """
-    return Verdict(code=McpErrorCode.TOOL_TIMEOUT, message=f"{sentence}. {LATER}", family="timeout")
-
-
-def no_login(sentence: str, *, origin: Origin | None = None) -> Verdict:
-    """
-    The server's own credentials or rights do not suffice.
-    """
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        category=McpErrorCategory.AUTH,
-        message=f"{sentence}. {OPERATOR}",
-        family="auth",
-        origin=origin,
-    )
-
-
-def bug(sentence: str, *, family: Family = "bug") -> Verdict:
-    """
-    The tool's code is wrong.
-    """
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=f"{sentence}. {NO_USE}", family=family)
-
-
 def attr(obj: object, name: str) -> Any:
     """
-    Return an attribute, whatever it is; None if there is none, or it can't be read.
+    Return an attribute; None if there is none or reading it raises.
     """
     try:
         return getattr(obj, name, None)
@@ -89,22 +26,20 @@ def attr(obj: object, name: str) -> Any:
         return None
 
 
-def whole(obj: object, name: str) -> int | None:
+def int_attr(obj: object, name: str) -> int | None:
     """
-    Return an attribute if it is an int, and no bool.
+    Return an attribute if it is an int and no bool, else None.
     """
     value = attr(obj, name)
     # By the real class, and past anything that a subclass does to its arithmetic.
-    return (
-        int.__index__(value)
-        if issubclass(type(value), int) and value is not True and value is not False
-        else None
-    )
+    if not issubclass(type(value), int) or value is True or value is False:
+        return None
+    return int.__index__(value)
 
 
-def words(obj: object, name: str) -> str | None:
+def str_attr(obj: object, name: str) -> str | None:
     """
-    Return an attribute if it is a text.
+    Return an attribute if it is a str, else None.
     """
     value = attr(obj, name)
     return str.__str__(value) if issubclass(type(value), str) else None
@@ -112,7 +47,7 @@ def words(obj: object, name: str) -> str | None:
 
 def first_argument(exc: BaseException) -> str:
     """
-    Return an exception's first argument if it is a text, else nothing.
+    Return an exception's first argument if it is a str, else "".
     """
     args: tuple[object, ...] = _args(exc) or ()
     first: Any = args[0] if args else ""
@@ -123,31 +58,24 @@ def first_argument(exc: BaseException) -> str:
 _args: Final[Any] = BaseException.__dict__["args"].__get__
 
 
-def short(text: str | None, limit: int = _MAX_NAME) -> str:
+def short_line(text: str | None, limit: int = _MAX_NAME) -> str:
     """
-    Return a text that is short and of one line, else nothing.
+    Return a text if it is one printable line of at most *limit* characters, else "".
     """
     return text if text is not None and len(text) <= limit and text.isprintable() else ""
 
 
-def seconds(count: int) -> str:
+def walk_causes(exc: BaseException) -> Iterator[BaseException]:
     """
-    Return a number of seconds in words.
-    """
-    return f"{count} second{'s' * (count != 1)}"
-
-
-def below(exc: BaseException) -> Iterator[BaseException]:
-    """
-    Go through an exception and what it was raised from, over, or for, nearest first; bounded.
+    Yield an exception, its causes, contexts and members, nearest first, at most eight.
 
     For the listed classes whose real cause sits in a suppressed context, and for groups of failed
     attempts.
     """
-    return islice(_below(exc), _MAX_LINKS)
+    return islice(_walk(exc), _MAX_LINKS)
 
 
-def _below(exc: BaseException) -> Iterator[BaseException]:
+def _walk(exc: BaseException) -> Iterator[BaseException]:
     pending, seen = [exc], set[int]()
     while pending:
         link = pending.pop(0)

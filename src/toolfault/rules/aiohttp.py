@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import OPERATOR, bug, outage, permanent, timeout
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, whole
+from toolfault.rules._helpers import attr, first_argument, int_attr
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused
 from toolfault.rules.urllib3 import connecting, proxy_failed
@@ -34,29 +35,28 @@ _args: Final[Any] = BaseException.__dict__["args"].__get__
 _status_line = re.compile(r"([1-5][0-9]{2})$").match
 
 
-_final: Final = partial(final, family="network")
+_final: Final = partial(permanent, family="network")
 
 
-_LATE: Final = late(
-    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+_LATE: Final = timeout(
+    "{peer} did not answer in time, and whether the request was carried out is unknown"
 )
 _CUT_OFF: Final = outage(
-    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+    "The connection to {peer} broke, and whether the request was carried out is unknown"
 )
-_ANSWER_CUT_OFF: Final = outage("The upstream API's answer was cut off")
-_NONSENSE: Final = outage("The upstream API gave an answer that is not HTTP")
-_UNREADABLE: Final = _final("The upstream API's answer could not be decompressed")
-_TOO_LONG: Final = _final("The upstream API's answer has a line or a header that is too long")
-_CERTIFICATE: Final = _final(
-    "The TLS certificate of the upstream API could not be verified", advice=OPERATOR
-)
-_TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
+_ANSWER_CUT_OFF: Final = outage("{peer}'s answer was cut off")
+_NONSENSE: Final = outage("{peer} gave an answer that is not HTTP")
+_UNREADABLE: Final = _final("{peer}'s answer could not be decompressed")
+_TOO_LONG: Final = _final("{peer}'s answer has a line or a header that is too long")
+_CERTIFICATE: Final = _final("The TLS certificate of {peer} could not be verified", advice=OPERATOR)
+_TLS: Final = _final("No TLS connection to {peer} could be made", advice=OPERATOR)
 _LOCAL_SERVICE: Final = outage("A service on the server's own system could not be reached")
-_BAD_REDIRECT: Final = _final("The upstream API redirects to a URL that can't be used")
+_BAD_REDIRECT: Final = _final("{peer} redirects to a URL that can't be used")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
-    message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
-    callers=McpErrorCode.INVALID_ARGUMENTS,
+    sentence="The tool was given, or made, a URL that can't be used",
+    advice="Check the URL if it was given.",
+    code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
 )
 
 
@@ -74,9 +74,9 @@ def _text(url: object) -> str | None:
 def _status(exc: BaseException) -> Verdict:
     if (cause := _unparsed(exc)) is not None:
         return cause
-    status = whole(exc, "status")
+    status = int_attr(exc, "status")
     if not status:
-        return _final("The upstream API gave an answer without a status", family="http")
+        return _final("{peer} gave an answer without a status", family="http")
     url = attr(attr(exc, "request_info"), "real_url")
     return verdict_for(
         status, headers=attr(exc, "headers"), url=None if url is None else _text(url)
@@ -107,14 +107,14 @@ def _unexpected(sentence: str) -> Rule:
     verdict = _final(sentence, family="http")
 
     def rule(exc: BaseException) -> Verdict:
-        status = whole(exc, "status")
+        status = int_attr(exc, "status")
         return _status(exc) if status is not None and status >= 400 else verdict
 
     return rule
 
 
 def _proxy_status(exc: BaseException) -> Verdict:
-    return proxy_refused(str(whole(exc, "status")), _status_line) or proxy_failed(None)
+    return proxy_refused(str(int_attr(exc, "status")), _status_line) or proxy_failed(None)
 
 
 def _inner(exc: BaseException) -> BaseException | None:
@@ -185,11 +185,11 @@ def _of_a_server(exc: BaseException) -> Verdict:
     """
     Judge an answer for a web client that a tool raised: its status is the author's word.
     """
-    status = whole(exc, "status")
+    status = int_attr(exc, "status")
     if status is None:
         return Verdict(code=McpErrorCode.INTERNAL)
     return replace(
-        verdict_for(status, peer="The tool"), message=None, origin="tool", upstream_status=None
+        verdict_for(status, peer="The tool"), sentence=None, origin="tool", upstream_status=None
     )
 
 
@@ -210,17 +210,15 @@ _CLIENT: Final[dict[str, Rule]] = {
     "ClientConnectorDNSError": _connect,
     "ClientConnectorError": _connect,
     "ClientConnectorSSLError": _tls,
-    "ClientError": outage("The request to the upstream API failed"),
+    "ClientError": outage("The request to {peer} failed"),
     "ClientHttpProxyError": _proxy_status,
     "ClientOSError": _os_error,
     "ClientPayloadError": _payload,
     "ClientProxyConnectionError": _proxy,
     "ClientResponseError": _status,
     "ClientSSLError": _tls,
-    "ConnectionTimeoutError": outage("No connection to the upstream API could be made in time"),
-    "ContentTypeError": _unexpected(
-        "The upstream API's answer is not of the kind that the tool expects"
-    ),
+    "ConnectionTimeoutError": outage("No connection to {peer} could be made in time"),
+    "ContentTypeError": _unexpected("{peer}'s answer is not of the kind that the tool expects"),
     "InvalidURL": _bad_url,
     "InvalidUrlClientError": _bad_url,
     "InvalidUrlRedirectClientError": _BAD_REDIRECT,
@@ -229,18 +227,18 @@ _CLIENT: Final[dict[str, Rule]] = {
     "RedirectClientError": _BAD_REDIRECT,
     "ServerConnectionError": _CUT_OFF,
     "ServerDisconnectedError": outage(
-        "The upstream API closed the connection, and whether the request was carried out is unknown"
+        "{peer} closed the connection, and whether the request was carried out is unknown"
     ),
     "ServerFingerprintMismatch": _final(
-        "The upstream API shows another TLS certificate than the one expected", advice=OPERATOR
+        "{peer} shows another TLS certificate than the one expected", advice=OPERATOR
     ),
     "ServerTimeoutError": _LATE,
     "SocketTimeoutError": _LATE,
-    "TooManyRedirects": _final("The upstream API redirects in a circle"),
+    "TooManyRedirects": _final("{peer} redirects in a circle"),
     "UnixClientConnectorError": _local_service,
     "UploadAbortedError": _CUT_OFF,
     "WSMessageTypeError": bug("The tool used a WebSocket message of another kind than it is"),
-    "WSServerHandshakeError": _unexpected("The upstream API did not open a WebSocket"),
+    "WSServerHandshakeError": _unexpected("{peer} did not open a WebSocket"),
 }
 
 RULES: Final[dict[str, Rule]] = {
@@ -249,11 +247,9 @@ RULES: Final[dict[str, Rule]] = {
     # The first two moved in 3.11.
     **dict.fromkeys(
         ("aiohttp._websocket.models.WebSocketError", "aiohttp.http_websocket.WebSocketError"),
-        outage("The upstream API broke the rules of the WebSocket"),
+        outage("{peer} broke the rules of the WebSocket"),
     ),
-    "aiohttp._websocket.models.WSHandshakeError": _final(
-        "The upstream API did not open a WebSocket"
-    ),
+    "aiohttp._websocket.models.WSHandshakeError": _final("{peer} did not open a WebSocket"),
     "aiohttp.multipart.BadContentDispositionHeader": bug(
         "A header of a multipart answer is not valid"
     ),

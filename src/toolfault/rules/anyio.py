@@ -7,23 +7,22 @@ from __future__ import annotations
 from typing import Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import LATER, NO_USE, SERVICE, bug, outage, permanent
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import LATER, NO_USE, bug, final, outage
 from toolfault.rules.stdlib import network_error
 
 
 def _no_connection(exc: BaseException) -> Verdict:
     # Several addresses were tried; the attempts hang below.
-    return network_error(exc) or outage(
-        "No connection to a service that the tool depends on could be made"
-    )
+    return network_error(exc) or outage("No connection to {peer} could be made", peer=SERVICE)
 
 
 def _task(exc: BaseException) -> Verdict:
     return Verdict(
         code=McpErrorCode.INTERNAL,
-        message=f"A task that the tool waited for failed. {NO_USE}",
-        instead=exc.__cause__,
+        sentence="A task that the tool waited for failed",
+        advice=NO_USE,
+        judge_instead=exc.__cause__,
     )
 
 
@@ -46,7 +45,7 @@ _ANYIO: Final[dict[str, Rule]] = {
     "BusyResourceError": _IN_USE,
     "ClosedResourceError": _CLOSED,
     "ConnectionFailed": _no_connection,
-    "DelimiterNotFound": final(
+    "DelimiterNotFound": permanent(
         "The tool received a line that is longer than its limit", family="data"
     ),
     "EndOfStream": _END,
@@ -71,7 +70,9 @@ _TRIO: Final[dict[str, Rule]] = {
     "NeedHandshakeError": bug("The tool used a TLS connection before its handshake"),
     "TooSlowError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"Something that the tool depends on did not answer in time. {LATER}",
+        sentence="{peer} did not answer in time",
+        peer="Something that the tool depends on",
+        advice=LATER,
         family="timeout",
     ),
     "TrioInternalError": bug("The event loop that the tool runs in broke"),

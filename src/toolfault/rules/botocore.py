@@ -14,9 +14,18 @@ from functools import partial
 from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import (
+    LATER,
+    OPERATOR,
+    bug,
+    outage,
+    permanent,
+    refused_values,
+    server_auth,
+)
 from toolfault._retry_after import delay_from, folded
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import LATER, OPERATOR, attr, bug, final, no_login, outage
+from toolfault.rules._helpers import attr
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error
 
@@ -29,13 +38,7 @@ _API: Final = "the AWS API"
 _outage: Final = partial(outage, origin="upstream")
 
 
-def _arguments(sentence: str) -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INVALID_ARGUMENTS,
-        message=f"{sentence}. Check the arguments.",
-        family="http",
-        forwarded=True,
-    )
+_arguments: Final = refused_values
 
 
 # ---- answers
@@ -103,16 +106,18 @@ def _answered(response: object) -> Verdict:
     text = error.get("Message")
     quote = text if type(text) is str else None
     parts = [part for part in (code, f"HTTP {status}" if status else "") if part]
-    said = f" ({', '.join(parts)})" if parts else ""
+    note = ", ".join(parts)
     if code in _LOGIN:
-        verdict = no_login(f"{_PEER} did not accept the server's credentials{said}")
+        verdict = server_auth(f"{_PEER} did not accept the server's credentials", note=note)
         return replace(verdict, origin="upstream", upstream_status=status, quote=quote)
     if _is_hard_limit(code, status):
         return Verdict(
             code=McpErrorCode.QUOTA_EXCEEDED,
             category=McpErrorCategory.PERMANENT,
             retryable=False,
-            message=f"A quota of the AWS account is used up{said}. More has to be granted, or something freed.",
+            sentence="A quota of the AWS account is used up",
+            note=note,
+            advice="More has to be granted, or something freed.",
             family="limit",
             origin="upstream",
             upstream_status=status,
@@ -121,7 +126,9 @@ def _answered(response: object) -> Verdict:
     meant = next((means for fits, means in _MEANS if fits(code)), status) if code else status
     if meant is None:
         return replace(
-            final(f"{_PEER} refused the call{said}", family="http"), origin="upstream", quote=quote
+            permanent(f"{_PEER} refused the call", note=note, family="http"),
+            origin="upstream",
+            quote=quote,
         )
     verdict = verdict_for(
         meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_PEER
@@ -129,12 +136,12 @@ def _answered(response: object) -> Verdict:
     return replace(
         verdict,
         # The code tells more than the status that stands for it.
-        message=re.sub(r" \(HTTP [^)]*\)", lambda _: said, verdict.message or "", count=1),
+        note=note,
         upstream_status=status,
         quote=quote,
-        credentials=verdict.credentials or meant == 403,
+        refuses_credentials=verdict.refuses_credentials or meant == 403,
         # What has a code was not sent by a proxy.
-        proxied=verdict.proxied and not code,
+        maybe_proxy=verdict.maybe_proxy and not code,
     )
 
 
@@ -169,14 +176,15 @@ def _waited(exc: BaseException) -> Verdict:
     if _said(exc, "reason").startswith("Max attempts exceeded"):
         return Verdict(
             code=McpErrorCode.TOOL_TIMEOUT,
-            message=f"What the tool waited for at AWS did not happen in time. {LATER}",
+            sentence="What the tool waited for at AWS did not happen in time",
+            advice=LATER,
             family="timeout",
             origin="upstream",
         )
     last = attr(exc, "last_response")
     if _part(last, "Error"):
         return _answered(last)
-    return final("What the tool waited for at AWS can't happen any more")
+    return permanent("What the tool waited for at AWS can't happen any more")
 
 
 def _said(exc: BaseException, name: str) -> str:
@@ -230,7 +238,7 @@ def _tls(exc: BaseException) -> Verdict:
     """
     Judge by the TLS error below it: a connection that was cut off is an outage, all else is final.
     """
-    return network_error(exc) or final(
+    return network_error(exc) or permanent(
         f"No TLS connection to {_API} could be made", advice=OPERATOR, family="network"
     )
 
@@ -242,7 +250,8 @@ def _proxy(exc: BaseException) -> Verdict:
     """
     return network_error(exc) or Verdict(
         code=McpErrorCode.NETWORK_BLOCKED,
-        message=f"A proxy does not let the connection to {_API} through. {OPERATOR}",
+        sentence=f"A proxy does not let the connection to {_API} through",
+        advice=OPERATOR,
         family="network",
     )
 
@@ -261,7 +270,8 @@ _NETWORK: Final[dict[str, Rule]] = {
     "ProxyConnectionError": _proxy,
     "ReadTimeoutError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"{_PEER} did not answer in time, and whether the request was carried out is unknown. {LATER}",
+        sentence=f"{_PEER} did not answer in time, and whether the request was carried out is unknown",
+        advice=LATER,
         family="timeout",
         origin="upstream",
     ),
@@ -272,15 +282,15 @@ _NETWORK: Final[dict[str, Rule]] = {
 
 # ---- credentials, configuration, the rest
 
-_NO_CREDENTIALS: Final = no_login("The server has no usable AWS credentials")
-_NO_TOKEN: Final = no_login("The server could not renew its AWS credentials")
-_CONFIGURED: Final = final("The server is not configured rightly for AWS", advice=OPERATOR)
+_NO_CREDENTIALS: Final = server_auth("The server has no usable AWS credentials")
+_NO_TOKEN: Final = server_auth("The server could not renew its AWS credentials")
+_CONFIGURED: Final = permanent("The server is not configured rightly for AWS", advice=OPERATOR)
 _MISUSED: Final = bug("The tool used the AWS client in a way that it does not allow")
 _STUBBED: Final = bug("A stubbed AWS client has no answer for this call")
 _NAMED: Final = _arguments("A bucket, region, ARN or host that the call to AWS names is not valid")
 
 _REST: Final[dict[str, Rule]] = {
-    "BotoCoreError": final("The call to AWS failed"),
+    "BotoCoreError": permanent("The call to AWS failed"),
     **dict.fromkeys(
         ("NoAuthTokenError", "NoCredentialsError", "PartialCredentialsError"), _NO_CREDENTIALS
     ),
@@ -356,14 +366,15 @@ _REST: Final[dict[str, Rule]] = {
     ),
     "CapacityNotAvailableError": Verdict(
         code=McpErrorCode.QUOTA_EXCEEDED,
-        message=f"The tool calls AWS more often than its client permits. {LATER}",
+        sentence="The tool calls AWS more often than its client permits",
+        advice=LATER,
         family="limit",
     ),
     "ChecksumError": _outage("What AWS sent arrived damaged"),
     "ClientError": _answer,
-    "FlexibleChecksumError": final("What AWS sent has another checksum than it says"),
+    "FlexibleChecksumError": permanent("What AWS sent has another checksum than it says"),
     "MissingParametersError": _arguments("Parameters of the call to AWS are missing"),
-    "PaginationError": final("The pages of AWS's answer do not follow each other"),
+    "PaginationError": permanent("The pages of AWS's answer do not follow each other"),
     "ParamValidationError": _parameters,
     "StubResponseError": _STUBBED,
     "ValidationError": _arguments("A parameter of the call to AWS is not valid"),

@@ -10,53 +10,41 @@ from __future__ import annotations
 import errno
 import os
 import re
+from dataclasses import replace
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import NO_USE, OPERATOR, SERVICE, outage, permanent, timeout
 from toolfault._verdict import Family, Rule, Verdict
 from toolfault.rules._helpers import (
-    LATER,
-    NO_USE,
-    OPERATOR,
     attr,
-    below,
     first_argument,
-    short,
-    whole,
-    words,
+    int_attr,
+    short_line,
+    str_attr,
+    walk_causes,
 )
 
 
-class _Row(NamedTuple):
-    """
-    What one errno means.
-    """
-
-    code: McpErrorCode
-    category: McpErrorCategory
-    retryable: bool
-    family: Family
-    sentence: str
-    advice: str
-    callers: McpErrorCode | None = None
-
-
 def _file(
-    sentence: str, callers: McpErrorCode | None = McpErrorCode.INVALID_ARGUMENTS, advice: str = ""
-) -> _Row:
-    return _Row(
-        McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, "file", sentence, advice, callers
-    )
+    sentence: str,
+    code_if_caller_named: McpErrorCode | None = McpErrorCode.INVALID_ARGUMENTS,
+) -> Verdict:
+    row = permanent(sentence, advice="", family="file")
+    return replace(row, code_if_caller_named=code_if_caller_named)
 
 
-def _outage(sentence: str, family: Family = "network") -> _Row:
-    return _Row(McpErrorCode.INTERNAL, McpErrorCategory.TRANSIENT, True, family, sentence, LATER)
+def _outage(sentence: str, family: Family = "network", peer: str = SERVICE) -> Verdict:
+    return outage(sentence, family=family, peer=peer)
 
 
-def _final(sentence: str, family: Family, advice: str = OPERATOR) -> _Row:
-    return _Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, family, sentence, advice)
+def _permanent(sentence: str, family: Family) -> Verdict:
+    return permanent(sentence, family=family, advice=OPERATOR)
 
+
+#: Who is at a network address.
+_HOST: Final = "A host that the tool depends on"
 
 _DENIED: Final = _file(
     "The server is not permitted to use this file", McpErrorCode.PERMISSION_DENIED
@@ -66,19 +54,13 @@ _BUSY: Final = _outage("Something that the tool needs is in use", "other")
 _CLOSED: Final = _outage(
     "The connection was closed by the other side, and whether the work was done is unknown"
 )
-_LATE: Final = _Row(
-    McpErrorCode.TOOL_TIMEOUT,
-    McpErrorCategory.TRANSIENT,
-    True,
-    "timeout",
-    "Something that the tool depends on did not answer in time",
-    LATER,
-)
-_UNREACHED: Final = _outage("No connection to a service that the tool depends on could be made")
-_NO_ROOM: Final = _final("There is no space left where the tool writes", "limit")
+_LATE: Final = timeout("{peer} did not answer in time", peer="Something that the tool depends on")
+_FAILED: Final = _outage("The connection to {peer} failed", peer="A service")
+_UNREACHED: Final = _outage("No connection to {peer} could be made")
+_NO_ROOM: Final = _permanent("There is no space left where the tool writes", "limit")
 
 #: errno by name (not every system has all) to what it means. Others: `_refused`.
-_BY_ERRNO: Final[dict[str, _Row]] = {
+_BY_ERRNO: Final[dict[str, Verdict]] = {
     "ENOENT": _file("There is no such file or directory"),
     "ENOTDIR": _file("Part of a path is not a directory"),
     "EISDIR": _file("This is a directory, not a file"),
@@ -90,10 +72,15 @@ _BY_ERRNO: Final[dict[str, _Row]] = {
     "EROFS": _file("The file system is read-only", McpErrorCode.PERMISSION_DENIED),
     "EACCES": _DENIED,
     "EPERM": _DENIED,
-    "EIO": _final("The server's storage failed", "file"),
+    "EIO": _permanent("The server's storage failed", "file"),
     "ENOSPC": _NO_ROOM,
-    "EDQUOT": _NO_ROOM._replace(
-        code=McpErrorCode.QUOTA_EXCEEDED, sentence="The disk quota is used up"
+    "EDQUOT": Verdict(
+        code=McpErrorCode.QUOTA_EXCEEDED,
+        category=McpErrorCategory.PERMANENT,
+        retryable=False,
+        sentence="The disk quota is used up",
+        advice=OPERATOR,
+        family="limit",
     ),
     "EMFILE": _NO_FILES,
     "ENFILE": _NO_FILES,
@@ -107,25 +94,25 @@ _BY_ERRNO: Final[dict[str, _Row]] = {
     "ENOLCK": _BUSY,
     "ETXTBSY": _BUSY,
     "ESTALE": _outage("A file on a network file system has gone stale", "file"),
-    "ECONNREFUSED": _outage("A service that the tool depends on refused the connection"),
+    "ECONNREFUSED": _outage("{peer} refused the connection"),
     "ECONNRESET": _CLOSED,
     "ECONNABORTED": _CLOSED,
     "EPIPE": _CLOSED,
     "ESHUTDOWN": _CLOSED,
     "ENETRESET": _CLOSED,
     "ENOTCONN": _CLOSED,
-    "EHOSTUNREACH": _outage("A host that the tool depends on can't be reached"),
-    "EHOSTDOWN": _outage("A host that the tool depends on is down"),
+    "EHOSTUNREACH": _outage("{peer} can't be reached", peer=_HOST),
+    "EHOSTDOWN": _outage("{peer} is down", peer=_HOST),
     "ENETDOWN": _outage("The server's network is down"),
     "EADDRNOTAVAIL": _outage("The server has no network address left for this"),
     "EADDRINUSE": _outage("A network address that the tool needs is in use"),
-    "ENETUNREACH": _Row(
-        McpErrorCode.NETWORK_BLOCKED,
-        McpErrorCategory.PERMANENT,
-        False,
-        "network",
-        "The server's network has no route to where the tool connects",
-        OPERATOR,
+    "ENETUNREACH": Verdict(
+        code=McpErrorCode.NETWORK_BLOCKED,
+        category=McpErrorCategory.PERMANENT,
+        retryable=False,
+        sentence="The server's network has no route to where the tool connects",
+        advice=OPERATOR,
+        family="network",
     ),
     "ETIMEDOUT": _LATE,
 }
@@ -149,7 +136,7 @@ def os_error(exc: BaseException) -> Verdict:
     """
     Judge any OSError by its errno.
     """
-    number, text = whole(exc, "errno"), words(exc, "strerror") or first_argument(exc)
+    number, text = int_attr(exc, "errno"), str_attr(exc, "strerror") or first_argument(exc)
     if number is None and (several := _several(text)) is not None:
         number = int(several[1])
     if number is None:
@@ -159,36 +146,36 @@ def os_error(exc: BaseException) -> Verdict:
     if row is None:
         return _refused(name, number, paths)
     if row is _DENIED and not paths:
-        # A socket, or a disk: the traceback tells. What an author wrote into it survives.
-        message = f"Permission denied ({name})." if not text or _no_text(text) else None
-        return Verdict(code=McpErrorCode.PERMISSION_DENIED, message=message, family="auth")
-    return _of_row(name, paths) if paths else _of_number(number)
+        return _denied(name, text)
+    return _about_files(name, row, paths) if paths else _of_number(number)
 
 
-def _of_row(name: str, paths: tuple[str, ...] = ()) -> Verdict:
-    row = _BY_ERRNO[name]
-    which = _last_component(paths[0]) if paths and row.family == "file" else ""
+def _denied(name: str, text: str) -> Verdict:
+    # A socket, or a disk: the traceback tells. What an author wrote into it survives.
+    if text and not _no_text(text):
+        return Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth")
     return Verdict(
-        code=row.code,
-        category=row.category,
-        retryable=row.retryable,
-        message=f"{row.sentence}{which} ({name}). {row.advice}".strip(),
-        family=row.family,
-        paths=paths,
-        callers=row.callers if paths else None,
+        code=McpErrorCode.PERMISSION_DENIED, sentence="Permission denied", note=name, family="auth"
     )
+
+
+def _about_files(name: str, row: Verdict, paths: tuple[str, ...]) -> Verdict:
+    file = _last_component(paths[0]) if row.family == "file" else ""
+    return replace(row, note=name, paths=paths, file=file)
 
 
 @cache
 def _of_number(number: int) -> Verdict:
     # Without a path, an errno means the same each time; only those of the table come here.
-    return _of_row(_NUMBERED[number][0])
+    name, row = _NUMBERED[number]
+    return replace(row, note=name, code_if_caller_named=None)
 
 
 #: What the environment's policy does to a socket.
 NO_CONNECTION_ALLOWED: Final = Verdict(
     code=McpErrorCode.NETWORK_BLOCKED,
-    message=f"The server's environment does not permit this network connection. {OPERATOR}",
+    sentence="The server's environment does not permit this network connection",
+    advice=OPERATOR,
     family="network",
 )
 
@@ -197,22 +184,12 @@ _ATTEMPTS: Final = "All connection attempts failed"
 
 
 def _of_attempts(exc: BaseException) -> Verdict:
-    for link in below(exc):
+    for link in walk_causes(exc):
         if isinstance(link, PermissionError):
             return NO_CONNECTION_ALLOWED
-        if isinstance(link, OSError) and whole(link, "errno") is not None:
+        if isinstance(link, OSError) and int_attr(link, "errno") is not None:
             return os_error(link)
-    return _said(_UNREACHED, _UNREACHED.sentence)
-
-
-def _said(row: _Row, sentence: str) -> Verdict:
-    return Verdict(
-        code=row.code,
-        category=row.category,
-        retryable=row.retryable,
-        message=f"{sentence}. {row.advice}" if sentence else None,
-        family=row.family,
-    )
+    return _UNREACHED
 
 
 def _without_errno(exc: BaseException, text: str) -> Verdict:
@@ -226,11 +203,7 @@ def _without_errno(exc: BaseException, text: str) -> Verdict:
     elif isinstance(exc, ConnectionRefusedError):
         row = _BY_ERRNO["ECONNREFUSED"]
     elif isinstance(exc, ConnectionError):
-        row = (
-            _CLOSED
-            if type(exc) is not ConnectionError
-            else _outage("The connection to a service failed")
-        )
+        row = _FAILED if type(exc) is ConnectionError else _CLOSED
     elif isinstance(exc, PermissionError):
         return Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth")
     elif isinstance(exc, BlockingIOError | InterruptedError):
@@ -241,20 +214,22 @@ def _without_errno(exc: BaseException, text: str) -> Verdict:
         )
         return Verdict(code=McpErrorCode.INTERNAL, family="file" if about_file else "other")
     # Its own text stays, if it has one that may be shown.
-    return _said(row, "" if text and not _no_text(text) else row.sentence)
+    return replace(row, sentence=None) if text and not _no_text(text) else row
 
 
 def _refused(name: str, number: int, paths: tuple[str, ...]) -> Verdict:
     try:
-        why = short(os.strerror(number))
+        why = short_line(os.strerror(number))
     except (ValueError, OverflowError):
         why = ""
     return Verdict(
         code=McpErrorCode.INTERNAL,
-        message=f"The operating system refused what the tool wanted ({f'{name}: {why}' if why else name}). {NO_USE}",
+        sentence="The operating system refused what the tool wanted",
+        note=f"{name}: {why}" if why else name,
+        advice=NO_USE,
         family="file" if paths else "other",
         paths=paths,
-        callers=McpErrorCode.INVALID_ARGUMENTS if paths else None,
+        code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS if paths else None,
     )
 
 
@@ -274,25 +249,21 @@ def _path(value: Any) -> str:
 
 def _last_component(path: str) -> str:
     # As much of a path as the redactor leaves of one that the caller does not know.
-    name = short(path.replace("\\", "/").rstrip("/").rpartition("/")[2])
-    return f": {name!r}" if name else ""
+    return short_line(path.replace("\\", "/").rstrip("/").rpartition("/")[2])
 
 
 def _exit(exc: BaseException) -> Verdict:
-    code = whole(exc, "code")
-    why = words(exc, "code")
+    code = int_attr(exc, "code")
+    why = str_attr(exc, "code")
     text = "The tool tried to end the server process"
-    message = f"{text}: {why}" if why else f"{text} (exit code {0 if code is None else code})."
-    return Verdict(code=McpErrorCode.TOOL_PANICKED, message=message, family="bug")
+    if why:
+        return replace(_BUG, sentence=f"{text}: {why}")
+    return replace(_BUG, sentence=text, note=f"exit code {0 if code is None else code}")
 
 
 def _end_of_file(exc: BaseException) -> Verdict:
     if first_argument(exc).startswith("Compressed file ended"):
-        return Verdict(
-            code=McpErrorCode.INTERNAL,
-            message=f"The compressed data that the tool read is cut off. {NO_USE}",
-            family="data",
-        )
+        return permanent("The compressed data that the tool read is cut off", family="data")
     return _BUG
 
 
@@ -301,7 +272,7 @@ def unicode_error(exc: BaseException) -> Verdict:
     Judge bytes that are no text, or text that is none in the wanted encoding; its content stays
     unseen.
     """
-    encoding, start = short(words(exc, "encoding"), 32), whole(exc, "start")
+    encoding, start = short_line(str_attr(exc, "encoding"), 32), int_attr(exc, "start")
     where = f" at position {start}" if start is not None else ""
     wanted = f"valid {encoding}" if encoding else "valid in its encoding"
     what = (
@@ -309,11 +280,7 @@ def unicode_error(exc: BaseException) -> Verdict:
         if isinstance(exc, UnicodeEncodeError)
         else "The data that the tool read"
     )
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        message=f"{what} is not {wanted}{where}. {NO_USE}",
-        family="data",
-    )
+    return permanent(f"{what} is not {wanted}{where}", family="data")
 
 
 _BUG: Final = Verdict(code=McpErrorCode.TOOL_PANICKED, family="bug")
@@ -382,12 +349,14 @@ RULES: Final[dict[str, Rule]] = {
     "builtins.EOFError": _end_of_file,
     "builtins.MemoryError": Verdict(
         code=McpErrorCode.TOOL_PANICKED,
-        message="The tool ran out of memory. Ask for less at a time.",
+        sentence="The tool ran out of memory",
+        advice="Ask for less at a time.",
         family="bug",
     ),
     "builtins.RecursionError": Verdict(
         code=McpErrorCode.TOOL_PANICKED,
-        message="The tool went too deep (RecursionError). Input that is nested less may help.",
+        sentence="The tool went too deep (RecursionError)",
+        advice="Input that is nested less may help.",
         family="bug",
     ),
     "builtins.RuntimeError": Verdict(code=McpErrorCode.TOOL_PANICKED, family="general"),
@@ -396,7 +365,7 @@ RULES: Final[dict[str, Rule]] = {
     "builtins.BaseException": Verdict(code=McpErrorCode.TOOL_PANICKED, family="bug"),
     "asyncio.exceptions.CancelledError": Verdict(
         code=McpErrorCode.TOOL_PANICKED,
-        message="A task that the tool waited for was cancelled.",
+        sentence="A task that the tool waited for was cancelled.",
         family="bug",
     ),
 }

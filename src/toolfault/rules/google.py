@@ -15,21 +15,11 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
 from toolfault._retry_after import delay_from, folded
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules import grpc, http
-from toolfault.rules._helpers import (
-    LATER,
-    OPERATOR,
-    attr,
-    bug,
-    final,
-    first_argument,
-    no_login,
-    outage,
-    whole,
-    words,
-)
+from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 from toolfault.rules.stdlib import network_error
 
 
@@ -62,19 +52,21 @@ def _call(exc: BaseException) -> Verdict:
     status.
     """
     response = attr(exc, "response")
-    answered, status = whole(response, "status_code"), whole(exc, "code")
+    answered, status = int_attr(response, "status_code"), int_attr(exc, "code")
     if answered is not None:
         return _http(exc, answered if status is None else status, response)
     code = attr(exc, "grpc_status_code")
-    name = grpc.status_name(code) or (whole(exc, "grpc_status_code") if type(code) is int else None)
+    name = grpc.status_name(code) or (
+        int_attr(exc, "grpc_status_code") if type(code) is int else None
+    )
     if name is not None:
         told = _told(exc)
         if told == grpc.Told():
             # Without grpcio-status the library leaves the details in the metadata.
             told = grpc.told_by(response)
-        text = (words(exc, "message") or "")[:_LOOK]
+        text = (str_attr(exc, "message") or "")[:_LOOK]
         return grpc.verdict_for(name, text=text, **told._asdict(), quote=text or None, peer=_PEER)
-    return final(f"The call to {_API} failed") if status is None else _http(exc, status, None)
+    return permanent(f"The call to {_API} failed") if status is None else _http(exc, status, None)
 
 
 def _http(exc: BaseException, status: int, response: object) -> Verdict:
@@ -83,19 +75,18 @@ def _http(exc: BaseException, status: int, response: object) -> Verdict:
     headers = folded(attr(response, "headers"))
     if told.delay is not None and delay_from(headers) is None:
         headers["retry-after"] = str(told.delay)
-    said = _request("", (words(exc, "message") or "")[:_LOOK], count=1)
+    said = _request("", (str_attr(exc, "message") or "")[:_LOOK], count=1)
     verdict = http.verdict_for(
         429 if limit else status,
         headers=headers,
-        url=words(response, "url"),
+        url=str_attr(response, "url"),
         body="billing" if limit and not limit & _BUSY else said,
         quote=said or None,
         peer=_PEER,
     )
     if not limit:
         return verdict
-    message = (verdict.message or "").replace("HTTP 429", f"HTTP {status}")
-    return replace(verdict, message=message, upstream_status=status)
+    return replace(verdict, note=f"HTTP {status}", upstream_status=status)
 
 
 def _listed(exc: BaseException, name: str) -> list[Any]:
@@ -136,11 +127,11 @@ def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
 def _of_message(detail: object) -> tuple[int | None, str]:
     if type(detail).__name__ == "RetryInfo":
         duration = attr(detail, "retry_delay") if _has(detail, "retry_delay") else None
-        return grpc.whole_seconds(whole(duration, "seconds"), whole(duration, "nanos")), ""
+        return grpc.whole_seconds(int_attr(duration, "seconds"), int_attr(duration, "nanos")), ""
     if type(detail).__name__ != "QuotaFailure":
         return None, ""
     violations = islice(attr(detail, "violations"), _MAX_DETAILS)
-    return None, " ".join((words(each, "description") or "")[:_LOOK] for each in violations)
+    return None, " ".join((str_attr(each, "description") or "")[:_LOOK] for each in violations)
 
 
 def _has(message: object, field: str) -> bool:
@@ -174,15 +165,18 @@ def _gave_up(exc: BaseException) -> Verdict:
     cause = attr(exc, "cause")
     return Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"{_PEER} did not answer in time, although the tool tried repeatedly. {LATER}",
+        sentence=f"{_PEER} did not answer in time, although the tool tried repeatedly",
+        advice=LATER,
         family="timeout",
         origin="upstream",
-        instead=cause if issubclass(type(cause), BaseException) and cause is not exc else None,
+        judge_instead=cause
+        if issubclass(type(cause), BaseException) and cause is not exc
+        else None,
     )
 
 
 _CORE: Final[dict[str, Rule]] = {
-    "GoogleAPIError": final(f"The call to {_API} failed"),
+    "GoogleAPIError": permanent(f"The call to {_API} failed"),
     "GoogleAPICallError": _call,
     "RetryError": _gave_up,
     "AsyncRestUnsupportedParameterError": bug(
@@ -193,7 +187,7 @@ _CORE: Final[dict[str, Rule]] = {
     "UnseekableStreamError": bug(
         "The transfer has to begin again, and its data can't be read a second time"
     ),
-    "UploadCancelledError": final("The upload was cancelled"),
+    "UploadCancelledError": permanent("The upload was cancelled"),
 }
 
 
@@ -213,8 +207,8 @@ def _refresh(exc: BaseException) -> Verdict:
     if attr(exc, "retryable") is True:
         return _outage("The service that gives access tokens failed", family="auth")
     match = _refusal(first_argument(exc)[:_LOOK])
-    why = f" ({match[1]})" if match is not None else ""
-    return no_login(f"The server could not get an access token for {_API}{why}")
+    note = match[1] if match is not None else ""
+    return server_auth(f"The server could not get an access token for {_API}", note=note)
 
 
 def _transport(exc: BaseException) -> Verdict:
@@ -226,27 +220,28 @@ def _transport(exc: BaseException) -> Verdict:
     )
 
 
-_NO_CERTIFICATE: Final = no_login(f"The server has no usable client certificate for {_API}")
+_NO_CERTIFICATE: Final = server_auth(f"The server has no usable client certificate for {_API}")
 
 _AUTH: Final[dict[str, Rule]] = {
-    "GoogleAuthError": no_login(f"The server could not log in at {_API}"),
+    "GoogleAuthError": server_auth(f"The server could not log in at {_API}"),
     "ClientCertError": _NO_CERTIFICATE,
     # And what is malformed or missing in a file of credentials: classes below it are ValueError,
     # TypeError, OSError.
-    "DefaultCredentialsError": no_login(f"The server has no usable credentials for {_API}"),
+    "DefaultCredentialsError": server_auth(f"The server has no usable credentials for {_API}"),
     "MutualTLSChannelError": _NO_CERTIFICATE,
     "RefreshError": _refresh,
     "ResponseError": _outage("The answer of a service that gives access tokens could not be read"),
     "TimeoutError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"A service that gives access tokens did not answer in time. {LATER}",
+        sentence="A service that gives access tokens did not answer in time",
+        advice=LATER,
         family="timeout",
         origin="upstream",
     ),
     "TransportError": _transport,
 }
 
-_CONFIGURED: Final = final(f"The server is not configured rightly for {_API}", advice=OPERATOR)
+_CONFIGURED: Final = permanent(f"The server is not configured rightly for {_API}", advice=OPERATOR)
 
 RULES: Final[dict[str, Rule]] = {
     **{f"google.api_core.exceptions.{name}": rule for name, rule in _CORE.items()},

@@ -10,106 +10,108 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import (
+    LATER,
+    UPSTREAM,
+    bug,
+    never_again,
+    outage,
+    permanent,
+    refused_values,
+    timeout,
+)
 from toolfault._retry_after import MAX_DELAY_SECONDS
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import LATER, NO_USE, final, seconds, words
+from toolfault.rules._helpers import str_attr
 
 
-class Row(NamedTuple):
-    """
-    What one status means; as `toolfault.rules.http.Row`.
-    """
-
-    code: McpErrorCode
-    category: McpErrorCategory
-    retryable: bool
-    sentence: str
-    advice: str = NO_USE
-    forwarded: bool = False
-    credentials: bool = False
+_callers: Final = partial(refused_values, origin="upstream")
+_service: Final = partial(permanent, family="http", origin="upstream")
+_outage: Final = partial(outage, family="http", origin="upstream")
 
 
-def _callers(sentence: str, advice: str = "Check the arguments.") -> Row:
-    return Row(
-        McpErrorCode.INVALID_ARGUMENTS,
-        McpErrorCategory.VALIDATION,
-        False,
-        sentence,
-        advice,
-        forwarded=True,
+def _row(
+    code: McpErrorCode,
+    category: McpErrorCategory,
+    sentence: str,
+    advice: str,
+    *,
+    retryable: bool = False,
+) -> Verdict:
+    return Verdict(
+        code=code,
+        category=category,
+        retryable=retryable,
+        sentence=sentence,
+        peer=UPSTREAM,
+        advice=advice,
+        family="http",
+        origin="upstream",
     )
-
-
-def _service(sentence: str) -> Row:
-    return Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, sentence)
-
-
-def _outage(sentence: str) -> Row:
-    return Row(McpErrorCode.INTERNAL, McpErrorCategory.TRANSIENT, True, sentence, LATER)
 
 
 #: The canonical statuses in the order of their numbers, so that ``list(STATUS)[14]`` is
 #: UNAVAILABLE.
-STATUS: Final[dict[str, Row]] = {
-    "OK": _service("{peer} reported success as a failure ({grpc})"),
-    "CANCELLED": _service("The call to {peer} was cancelled ({grpc})"),
-    "UNKNOWN": _service("{peer} failed ({grpc})"),
-    "INVALID_ARGUMENT": _callers("{peer} refused the values of the call ({grpc})"),
-    "DEADLINE_EXCEEDED": Row(
+STATUS: Final[dict[str, Verdict]] = {
+    "OK": _service("{peer} reported success as a failure"),
+    "CANCELLED": _service("The call to {peer} was cancelled"),
+    "UNKNOWN": _service("{peer} failed"),
+    "INVALID_ARGUMENT": _callers("{peer} refused the values of the call"),
+    "DEADLINE_EXCEEDED": _row(
         McpErrorCode.TOOL_TIMEOUT,
         McpErrorCategory.TRANSIENT,
-        True,
-        "{peer} did not answer in time, and whether the call was carried out is unknown ({grpc})",
+        "{peer} did not answer in time, and whether the call was carried out is unknown",
         LATER,
+        retryable=True,
     ),
-    "NOT_FOUND": _callers("{peer} found nothing, or does not show it ({grpc})"),
-    "ALREADY_EXISTS": _callers("What was to be made exists at {peer} already ({grpc})"),
-    "PERMISSION_DENIED": Row(
+    "NOT_FOUND": _callers("{peer} found nothing, or does not show it"),
+    "ALREADY_EXISTS": _callers("What was to be made exists at {peer} already"),
+    "PERMISSION_DENIED": _row(
         McpErrorCode.PERMISSION_DENIED,
         McpErrorCategory.AUTH,
-        False,
-        "{peer} does not allow this ({grpc})",
+        "{peer} does not allow this",
         "Other rights are needed.",
     ),
-    "RESOURCE_EXHAUSTED": Row(
+    "RESOURCE_EXHAUSTED": _row(
         McpErrorCode.QUOTA_EXCEEDED,
         McpErrorCategory.TRANSIENT,
-        True,
-        "A limit of {peer} is reached ({grpc})",
+        "A limit of {peer} is reached",
         LATER,
+        retryable=True,
     ),
     "FAILED_PRECONDITION": _callers(
-        "{peer} refused the call in the present state ({grpc})",
-        "Look at the present state, then call differently.",
+        "{peer} refused the call in the present state",
+        advice="Look at the present state, then call differently.",
     ),
-    "ABORTED": _outage("{peer} gave the call up because of another one ({grpc})"),
-    "OUT_OF_RANGE": _callers("A value of the call is out of range for {peer} ({grpc})"),
-    "UNIMPLEMENTED": _service("{peer} can't do what was asked ({grpc})"),
-    "INTERNAL": _service("{peer} failed ({grpc})"),
-    "UNAVAILABLE": _outage("{peer} is unavailable ({grpc})"),
-    "DATA_LOSS": _service("{peer} lost data ({grpc})"),
-    "UNAUTHENTICATED": Row(
-        McpErrorCode.PERMISSION_DENIED,
-        McpErrorCategory.AUTH,
-        False,
-        "{peer} did not accept the credentials ({grpc})",
-        "They are missing, wrong or expired.",
-        credentials=True,
+    "ABORTED": _outage("{peer} gave the call up because of another one"),
+    "OUT_OF_RANGE": _callers("A value of the call is out of range for {peer}"),
+    "UNIMPLEMENTED": _service("{peer} can't do what was asked"),
+    "INTERNAL": _service("{peer} failed"),
+    "UNAVAILABLE": _outage("{peer} is unavailable"),
+    "DATA_LOSS": _service("{peer} lost data"),
+    "UNAUTHENTICATED": replace(
+        _row(
+            McpErrorCode.PERMISSION_DENIED,
+            McpErrorCategory.AUTH,
+            "{peer} did not accept the credentials",
+            "They are missing, wrong or expired.",
+        ),
+        refuses_credentials=True,
     ),
 }
 
 _NAMES: Final = tuple(STATUS)
 
-_USED_UP: Final = Row(
+_USED_UP: Final = _row(
     McpErrorCode.QUOTA_EXCEEDED,
     McpErrorCategory.PERMANENT,
-    False,
-    "A quota of {peer} is used up ({grpc})",
+    "A quota of {peer} is used up",
     "More has to be bought or granted.",
 )
 
@@ -133,7 +135,7 @@ def verdict_for(
     quota: str = "",
     again: bool = True,
     quote: str | None = None,
-    peer: str = "The upstream API",
+    peer: str = UPSTREAM,
 ) -> Verdict:
     """
     Return what a gRPC status means.
@@ -157,31 +159,17 @@ def verdict_for(
     if name == "RESOURCE_EXHAUSTED":
         if _too_large(text[:_TEXT]):
             row = _callers(
-                "A message is too large for {peer} ({grpc})", "Ask for less, or send less."
+                "A message is too large for {peer}", advice="Ask for less, or send less."
             )
         elif delay is None and (_period(text[:_TEXT]) or (quota and not _moment(quota[:_TEXT]))):
             row = _USED_UP
-    retryable = row.retryable and again
-    wait = delay if retryable else None
-    shown = (
-        peer
-        if row.sentence.startswith("{peer}") or not peer.startswith("The ")
-        else f"the {peer[4:]}"
-    )
-    said = row.sentence.format(peer=shown, grpc=name if name in STATUS else "an unknown status")
-    advice = NO_USE if row.retryable and not again else row.advice
-    if wait is not None:
-        advice = f"Retry after {seconds(wait)}." if wait else "Retry now."
-    return Verdict(
-        code=row.code,
-        category=row.category,
-        retryable=retryable,
-        retry_after_seconds=wait,
-        message=f"{said}. {advice}",
-        family="http",
-        origin="upstream",
-        credentials=row.credentials,
-        forwarded=row.forwarded,
+    if not again:
+        row = never_again(row)
+    return replace(
+        row,
+        retry_after_seconds=delay if row.retryable else None,
+        peer=peer,
+        note=name if name in STATUS else "an unknown status",
         quote=quote,
     )
 
@@ -351,7 +339,7 @@ def status_name(code: object) -> str | None:
     """
     Return the name of a ``grpc.StatusCode``.
     """
-    return words(code, "name")
+    return str_attr(code, "name")
 
 
 def _rpc(exc: BaseException) -> Verdict:
@@ -370,26 +358,19 @@ def _rpc(exc: BaseException) -> Verdict:
     )
 
 
-_final: Final = partial(final, origin="upstream")
+_permanent: Final = partial(permanent, origin="upstream")
 
 
-_MISUSED: Final = Verdict(
-    code=McpErrorCode.TOOL_PANICKED,
-    message=f"The tool used a gRPC call in a state that does not allow it. {NO_USE}",
-    family="bug",
-)
+_MISUSED: Final = bug("The tool used a gRPC call in a state that does not allow it")
 
 RULES: Final[dict[str, Rule]] = {
     # The base class; what is raised are private classes below it, which have a status.
     "grpc.RpcError": _rpc,
-    "grpc.FutureCancelledError": _final("The call to the upstream API was cancelled"),
-    "grpc.FutureTimeoutError": Verdict(
-        code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"The upstream API could not be reached, or did not answer, in time. {LATER}",
-        family="timeout",
-        origin="upstream",
+    "grpc.FutureCancelledError": _permanent("The call to {peer} was cancelled"),
+    "grpc.FutureTimeoutError": timeout(
+        "{peer} could not be reached, or did not answer, in time", origin="upstream"
     ),
-    "grpc._cython.cygrpc.BaseError": _final("The call to the upstream API failed"),
+    "grpc._cython.cygrpc.BaseError": _permanent("The call to {peer} failed"),
     "grpc._cython.cygrpc.UsageError": _MISUSED,
     "grpc.experimental.UsageError": _MISUSED,
 }

@@ -8,142 +8,124 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import (
+    LATER,
+    NO_USE,
+    OPERATOR,
+    UPSTREAM,
+    never_again,
+    outage,
+    permanent,
+    refused_values,
+    timeout,
+)
 from toolfault._retry_after import delay_from, folded, limit_is_reached
 from toolfault._verdict import Verdict
-from toolfault.rules._helpers import LATER, NO_USE, OPERATOR, seconds
 
 
-__all__ = ["STATUS", "Row", "beginning_of", "row_for", "verdict_for"]
-
-
-class Row(NamedTuple):
-    """
-    What one status means.
-
-    Attributes:
-        sentence:
-            What happened, with ``{peer}`` for who answered and ``{http}`` for the status; what to
-            do follows it.
-
-        advice:
-            What to do. Of a retryable status a wait that the upstream asks for takes its place.
-
-        forwarded:
-            The upstream blames values, which a thin tool forwards from its caller.
-
-        credentials:
-            The upstream refuses credentials.
-    """
-
-    code: McpErrorCode
-    category: McpErrorCategory
-    retryable: bool
-    sentence: str
-    advice: str = NO_USE
-    forwarded: bool = False
-    credentials: bool = False
+__all__ = ["STATUS", "beginning_of", "row_for", "verdict_for"]
 
 
 _TRANSIENT, _PERMANENT = McpErrorCategory.TRANSIENT, McpErrorCategory.PERMANENT
 
+_callers: Final = partial(refused_values, origin="upstream")
+_tools: Final = partial(permanent, family="http", origin="upstream")
+_outage: Final = partial(outage, family="http", origin="upstream")
 
-def _callers(sentence: str, advice: str) -> Row:
-    return Row(
-        McpErrorCode.INVALID_ARGUMENTS,
-        McpErrorCategory.VALIDATION,
-        False,
-        sentence,
-        advice,
-        forwarded=True,
+
+def _late(sentence: str) -> Verdict:
+    return replace(timeout(sentence, origin="upstream"), family="http")
+
+
+def _row(
+    code: McpErrorCode,
+    category: McpErrorCategory,
+    sentence: str,
+    advice: str = NO_USE,
+    *,
+    retryable: bool = False,
+) -> Verdict:
+    return Verdict(
+        code=code,
+        category=category,
+        retryable=retryable,
+        sentence=sentence,
+        peer=UPSTREAM,
+        advice=advice,
+        family="http",
+        origin="upstream",
     )
 
 
-def _tools(sentence: str) -> Row:
-    return Row(McpErrorCode.INTERNAL, _PERMANENT, False, sentence)
-
-
-def _outage(sentence: str) -> Row:
-    return Row(McpErrorCode.INTERNAL, _TRANSIENT, True, sentence, LATER)
-
-
-def _late(sentence: str) -> Row:
-    return Row(McpErrorCode.TOOL_TIMEOUT, _TRANSIENT, True, sentence, LATER)
-
-
-_METHOD: Final = _tools("{peer} does not accept this kind of request ({http})")
-_GONE: Final = _callers(
-    "{peer} no longer has what was asked for, or does not show it ({http})", "Check the arguments."
-)
-_VALUES: Final = _callers(
-    "{peer} refused the values of the request ({http})", "Check the arguments."
-)
+_METHOD: Final = _tools("{peer} does not accept this kind of request")
+_GONE: Final = _callers("{peer} no longer has what was asked for, or does not show it")
+_VALUES: Final = _callers("{peer} refused the values of the request")
 _CHANGED: Final = _callers(
-    "{peer} refused the request in the present state ({http})",
-    "Look at the present state, then call differently.",
+    "{peer} refused the request in the present state",
+    advice="Look at the present state, then call differently.",
 )
-_SIZE: Final = _callers("The request is too large for {peer} ({http})", "Send less.")
-_UNABLE: Final = _tools("{peer} can't do what was asked ({http})")
-_FAILED: Final = _outage("{peer} failed ({http})")
-_UNREACHED: Final = _outage("{peer} could not be reached behind its own network ({http})")
-_ORIGIN_TLS: Final = _tools("{peer} has no valid TLS certificate behind its own network ({http})")
-_POLICY: Final = Row(
+_SIZE: Final = _callers("The request is too large for {peer}", advice="Send less.")
+_UNABLE: Final = _tools("{peer} can't do what was asked")
+_FAILED: Final = _outage("{peer} failed")
+_UNREACHED: Final = _outage("{peer} could not be reached behind its own network")
+_ORIGIN_TLS: Final = _tools("{peer} has no valid TLS certificate behind its own network")
+_POLICY: Final = _row(
     McpErrorCode.NETWORK_BLOCKED,
     _PERMANENT,
-    False,
-    "A proxy does not let the connection through ({http})",
+    "A proxy does not let the connection through",
     OPERATOR,
 )
-_LIMIT: Final = Row(
-    McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, True, "{peer}'s rate limit is reached ({http})", LATER
+_LIMIT: Final = _row(
+    McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, "{peer}'s rate limit is reached", LATER, retryable=True
 )
-_USED_UP: Final = Row(
+_USED_UP: Final = _row(
     McpErrorCode.QUOTA_EXCEEDED,
     _PERMANENT,
-    False,
-    "{peer}'s quota is used up ({http})",
+    "{peer}'s quota is used up",
     "More has to be bought or granted.",
 )
 _DEADLINE: Final = _late(
-    "{peer} did not answer in time, and whether the request was carried out is unknown ({http})"
+    "{peer} did not answer in time, and whether the request was carried out is unknown"
 )
 
 #: Status to what it means. A status that is not here: `row_for`.
-STATUS: Final[dict[int, Row]] = {
-    400: _callers("{peer} refused the request as malformed ({http})", "Check the arguments."),
-    401: Row(
-        McpErrorCode.PERMISSION_DENIED,
-        McpErrorCategory.AUTH,
-        False,
-        "{peer} did not accept the credentials ({http})",
-        "They are missing, wrong or expired.",
-        credentials=True,
+STATUS: Final[dict[int, Verdict]] = {
+    400: _callers("{peer} refused the request as malformed"),
+    401: replace(
+        _row(
+            McpErrorCode.PERMISSION_DENIED,
+            McpErrorCategory.AUTH,
+            "{peer} did not accept the credentials",
+            "They are missing, wrong or expired.",
+        ),
+        refuses_credentials=True,
     ),
-    402: Row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, False, "{peer} demands payment ({http})"),
-    403: Row(
+    402: _row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, "{peer} demands payment"),
+    403: _row(
         McpErrorCode.PERMISSION_DENIED,
         McpErrorCategory.AUTH,
-        False,
-        "{peer} does not allow this ({http})",
+        "{peer} does not allow this",
         "Other rights are needed.",
     ),
-    404: _callers("{peer} found nothing, or does not show it ({http})", "Check the arguments."),
+    404: _callers("{peer} found nothing, or does not show it"),
     405: _METHOD,
     406: _METHOD,
-    407: Row(
+    407: _row(
         McpErrorCode.NETWORK_BLOCKED,
         _PERMANENT,
-        False,
-        "A proxy wants credentials for the connection ({http})",
+        "A proxy wants credentials for the connection",
         OPERATOR,
     ),
-    408: _late("{peer} gave up waiting for the request, and did not carry it out ({http})"),
+    408: _late("{peer} gave up waiting for the request, and did not carry it out"),
     409: _callers(
-        "{peer} reports a conflict with the present state ({http})",
-        "Look at the present state, then call differently.",
+        "{peer} reports a conflict with the present state",
+        advice="Look at the present state, then call differently.",
     ),
     410: _GONE,
     411: _METHOD,
@@ -152,44 +134,41 @@ STATUS: Final[dict[int, Row]] = {
     414: _SIZE,
     415: _METHOD,
     416: _VALUES,
-    421: _outage("{peer} did not process the request ({http})"),
+    421: _outage("{peer} did not process the request"),
     422: _VALUES,
-    423: _outage("What was asked for is locked at {peer} ({http})"),
+    423: _outage("What was asked for is locked at {peer}"),
     424: _CHANGED,
-    425: _outage("{peer} did not process the request ({http})"),
+    425: _outage("{peer} did not process the request"),
     426: _METHOD,
     428: _CHANGED,
     429: _LIMIT,
     431: _METHOD,
-    451: Row(
+    451: _row(
         McpErrorCode.PERMISSION_DENIED,
         _PERMANENT,
-        False,
-        "{peer} does not show this for legal reasons ({http})",
+        "{peer} does not show this for legal reasons",
         "No other credentials will help.",
     ),
-    499: _tools("The request to {peer} was given up ({http})"),
+    499: _tools("The request to {peer} was given up"),
     500: _FAILED,
     501: _UNABLE,
-    502: _outage("{peer} is not reachable behind its gateway ({http})"),
-    503: _outage("{peer} is unavailable ({http})"),
+    502: _outage("{peer} is not reachable behind its gateway"),
+    503: _outage("{peer} is unavailable"),
     504: _DEADLINE,
     505: _METHOD,
     506: _UNABLE,
-    507: Row(
+    507: _row(
         McpErrorCode.QUOTA_EXCEEDED,
         _PERMANENT,
-        False,
-        "{peer} has no room left ({http})",
+        "{peer} has no room left",
         "Room has to be made first.",
     ),
     508: _UNABLE,
     510: _UNABLE,
-    511: Row(
+    511: _row(
         McpErrorCode.NETWORK_BLOCKED,
         _PERMANENT,
-        False,
-        "The network wants a login before it lets anything through ({http})",
+        "The network wants a login before it lets anything through",
         OPERATOR,
     ),
     520: _UNREACHED,
@@ -200,16 +179,16 @@ STATUS: Final[dict[int, Row]] = {
     525: _ORIGIN_TLS,
     526: _ORIGIN_TLS,
     527: _UNREACHED,
-    529: _outage("{peer} is overloaded ({http})"),
+    529: _outage("{peer} is overloaded"),
     530: _UNREACHED,
 }
 
-_OTHER_4XX: Final = _callers("{peer} refused the request ({http})", "Check the arguments.")
-_REDIRECT: Final = _tools("{peer} answered with a redirect that was not followed ({http})")
-_ODD: Final = _tools("{peer} gave an answer that the tool did not expect ({http})")
+_OTHER_4XX: Final = _callers("{peer} refused the request")
+_REDIRECT: Final = _tools("{peer} answered with a redirect that was not followed")
+_ODD: Final = _tools("{peer} gave an answer that the tool did not expect")
 
 #: Refusals and outages that a ``Proxy-Status`` field names (RFC 9209).
-_PROXY_ERRORS: Final[dict[str, Row]] = {
+_PROXY_ERRORS: Final[dict[str, Verdict]] = {
     **dict.fromkeys(
         (
             "http_request_denied",
@@ -245,9 +224,9 @@ _BODY: Final = 4096
 _SHOULD_RETRY: Final = ("x-should-retry", "stripe-should-retry")
 
 
-def row_for(status: int) -> Row:
+def row_for(status: int) -> Verdict:
     """
-    Return what a status means by itself, whatever number it is.
+    Return the row of a status by itself, whatever number it is.
     """
     if (row := STATUS.get(status)) is not None:
         return row
@@ -266,10 +245,10 @@ def verdict_for(
     body: str | None = None,
     quote: str | None = None,
     now: float | None = None,
-    peer: str = "The upstream API",
+    peer: str = UPSTREAM,
 ) -> Verdict:
     """
-    Return what an upstream's answer means.
+    Return the verdict on an upstream's answer.
 
     Args:
         status: The HTTP status.
@@ -283,24 +262,20 @@ def verdict_for(
     """
     known = folded(headers)
     delay = delay_from(known, now=now)
-    row = _row(status, known, delay, (body or "")[:_BODY].lower())
-    retryable = row.retryable and not any(
+    row = _row_for_answer(status, known, delay, (body or "")[:_BODY].lower())
+    refused = row.retryable and any(
         known.get(name, "").lower() == "false" for name in _SHOULD_RETRY
     )
-    wait = delay if retryable else None
-    return Verdict(
-        code=row.code,
-        category=row.category,
-        retryable=retryable,
-        retry_after_seconds=wait,
-        message=_message(row, status, wait, peer, retryable=retryable),
-        family="http",
-        origin="upstream",
+    if refused:
+        row = never_again(row)
+    return replace(
+        row,
+        retry_after_seconds=delay if row.retryable else None,
+        peer=peer,
+        note=_note(status),
         upstream_status=status if 100 <= status <= 999 else None,
         urls=(url,) if url else (),
-        credentials=row.credentials,
-        forwarded=row.forwarded,
-        proxied=status == 403 and row is STATUS[403],
+        maybe_proxy=row is STATUS[403],
         quote=quote,
     )
 
@@ -314,7 +289,7 @@ def beginning_of(content: object) -> str | None:
     return bytes.__getitem__(cast("bytes", content), slice(_BODY)).decode("utf-8", "replace")
 
 
-def _row(status: int, known: Mapping[str, str], delay: int | None, body: str) -> Row:
+def _row_for_answer(status: int, known: Mapping[str, str], delay: int | None, body: str) -> Verdict:
     if (
         status in _INTERMEDIARY
         and (named := _proxy_error(f";{known.get('proxy-status', '')}")) is not None
@@ -327,7 +302,7 @@ def _row(status: int, known: Mapping[str, str], delay: int | None, body: str) ->
     if status == 409 and (
         delay is not None or any(known.get(name, "").lower() == "true" for name in _SHOULD_RETRY)
     ):
-        return _FAILED._replace(sentence=STATUS[409].sentence)
+        return replace(_FAILED, sentence=STATUS[409].sentence)
     if status == 413 and delay is not None:
         return _LIMIT
     if status == 429 and (_money(body) or (delay is None and _period(body))):
@@ -335,18 +310,10 @@ def _row(status: int, known: Mapping[str, str], delay: int | None, body: str) ->
     return row_for(status)
 
 
-def _message(row: Row, status: int, wait: int | None, peer: str, *, retryable: bool) -> str:
-    http = f"HTTP {status}" if status in STATUS else f"HTTP {status}{_phrase(status)}"
-    if not row.sentence.startswith("{peer}") and peer.startswith("The "):
-        peer = f"the {peer[4:]}"
-    advice = NO_USE if row.retryable and not retryable else row.advice
-    if wait is not None:
-        advice = f"Retry after {seconds(wait)}." if wait else "Retry now."
-    return f"{row.sentence.format(peer=peer, http=http)}. {advice}"
-
-
-def _phrase(status: int) -> str:
+def _note(status: int) -> str:
+    if status in STATUS:
+        return f"HTTP {status}"
     try:
-        return f" {HTTPStatus(status).phrase}"
+        return f"HTTP {status} {HTTPStatus(status).phrase}"
     except ValueError:
-        return ""
+        return f"HTTP {status}"

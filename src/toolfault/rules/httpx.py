@@ -13,8 +13,9 @@ from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import OPERATOR, bug, outage, permanent, timeout
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, whole
+from toolfault.rules._helpers import attr, first_argument, int_attr
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused
 
@@ -22,22 +23,21 @@ from toolfault.rules.stdlib import network_error, proxy_refused
 _refusal = re.compile(r"\s{0,4}([1-5][0-9]{2})\b").match
 
 
-_final: Final = partial(final, family="network")
+_final: Final = partial(permanent, family="network")
 
 
-_LATE: Final = late(
-    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+_LATE: Final = timeout(
+    "{peer} did not answer in time, and whether the request was carried out is unknown"
 )
-_NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
-_CERTIFICATE: Final = _final(
-    "The TLS certificate of the upstream API could not be verified", advice=OPERATOR
-)
-_FAILED: Final = outage("The request to the upstream API failed")
+_FAILED: Final = outage("The request to {peer} failed")
+_NO_CONNECTION: Final = outage("No connection to {peer} could be made")
+_CERTIFICATE: Final = _final("The TLS certificate of {peer} could not be verified", advice=OPERATOR)
 _PROXY: Final = outage("The connection through a proxy failed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
-    message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
-    callers=McpErrorCode.INVALID_ARGUMENTS,
+    sentence="The tool was given, or made, a URL that can't be used",
+    advice="Check the URL if it was given.",
+    code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
 )
 
 
@@ -62,9 +62,9 @@ def _about(exc: BaseException, verdict: Verdict) -> Verdict:
 
 def _status(exc: BaseException) -> Verdict:
     response = attr(exc, "response")
-    status = whole(response, "status_code")
+    status = int_attr(response, "status_code")
     if status is None:
-        return _final("The upstream API gave an answer without a status", family="http")
+        return _final("{peer} gave an answer without a status", family="http")
     # One that was not read, and may be a stream without end, has no content yet.
     body = beginning_of(attr(response, "content"))
     url = _url(exc) or _url(response)
@@ -103,14 +103,14 @@ def _bad_url(exc: BaseException) -> Verdict:
 
 
 _CUT_OFF: Final = outage(
-    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+    "The connection to {peer} broke, and whether the request was carried out is unknown"
 )
 _STREAM: Final = bug("The tool used a request or an answer in a state that does not allow it")
 
-_NOT_HTTP: Final = outage("The upstream API gave an answer that is not HTTP")
-_CLOSED: Final = outage("The upstream API closed the connection without an answer")
+_NOT_HTTP: Final = outage("{peer} gave an answer that is not HTTP")
+_CLOSED: Final = outage("{peer} closed the connection without an answer")
 _CLOSED_MIDWAY: Final = outage(
-    "The upstream API closed the connection before its answer was complete"
+    "{peer} closed the connection before its answer was complete"
 )
 
 
@@ -125,10 +125,10 @@ def _remote_protocol(exc: BaseException) -> Verdict:
 
 #: What httpcore has as well.
 _CORE: Final[dict[str, Rule]] = {
-    "ConnectTimeout": outage("No connection to the upstream API could be made in time"),
+    "ConnectTimeout": outage("No connection to {peer} could be made in time"),
     "LocalProtocolError": _bad_url,
     "NetworkError": _CUT_OFF,
-    "PoolTimeout": outage("The tool has too many connections open", family="limit"),
+    "PoolTimeout": outage("Too many connections to {peer} are open", family="limit"),
     "ProtocolError": _NOT_HTTP,
     "RemoteProtocolError": _remote_protocol,
     "ProxyError": _proxy,
@@ -140,12 +140,12 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     **_CORE,
     "ConnectError": _connect,
     "CookieConflict": bug("Several cookies have the name that the tool asked for"),
-    "DecodingError": _final("The upstream API's answer could not be decompressed"),
+    "DecodingError": _final("{peer}'s answer could not be decompressed"),
     "HTTPError": _any_error,
     "HTTPStatusError": _status,
     "InvalidURL": _bad_url,
     "StreamError": _STREAM,
-    "TooManyRedirects": _final("The upstream API redirects in a circle"),
+    "TooManyRedirects": _final("{peer} redirects in a circle"),
 }
 
 RULES: Final[dict[str, Rule]] = {
@@ -155,9 +155,7 @@ RULES: Final[dict[str, Rule]] = {
         for name, rule in _BY_CLASS.items()
     },
     # Neither a stream of events, nor one that will become it.
-    "httpx2.SSEError": _final(
-        "The upstream API's answer is no stream of events that the tool can read"
-    ),
+    "httpx2.SSEError": _final("{peer}'s answer is no stream of events that the tool can read"),
     **{
         f"{package}.{name}": rule
         for package in ("httpcore", "httpcore2")

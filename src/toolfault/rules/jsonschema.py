@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import NO_USE
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import NO_USE
 from toolfault.rules.pydantic import misfit
 
 
 _SCHEMA: Final = Verdict(
     code=McpErrorCode.INTERNAL,
-    message=f"The tool uses a JSON Schema that is not valid. {NO_USE}",
+    sentence="The tool uses a JSON Schema that is not valid",
+    advice=NO_USE,
     family="data",
 )
 

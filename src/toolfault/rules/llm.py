@@ -14,22 +14,11 @@ from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
 from toolfault._names import qualified_name
 from toolfault._retry_after import delay_from, folded
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import (
-    LATER,
-    OPERATOR,
-    attr,
-    bug,
-    final,
-    first_argument,
-    no_login,
-    outage,
-    seconds,
-    whole,
-    words,
-)
+from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.httpx import RULES as HTTPX
 from toolfault.rules.stdlib import network_error
@@ -94,16 +83,17 @@ _outage: Final = partial(outage, origin="upstream")
 
 _LATE: Final = Verdict(
     code=McpErrorCode.TOOL_TIMEOUT,
-    message=f"The model API did not answer in time, and whether the request was carried out is unknown. {LATER}",
+    sentence="The model API did not answer in time, and whether the request was carried out is unknown",
+    advice=LATER,
     family="timeout",
     origin="upstream",
 )
 _NO_CONNECTION: Final = _outage("No connection to the model API could be made")
-_NO_ADDRESS: Final = final(
+_NO_ADDRESS: Final = permanent(
     "The server's address for the model API can't be used", family="network", advice=OPERATOR
 )
-_NO_KEY: Final = no_login("The server has no usable credentials for the model API")
-_CLIENT: Final = final(
+_NO_KEY: Final = server_auth("The server has no usable credentials for the model API")
+_CLIENT: Final = permanent(
     "The client of the model API could not do what the tool asked", family="other", advice=OPERATOR
 )
 
@@ -113,7 +103,7 @@ _CLIENT: Final = final(
 
 def _status(exc: BaseException) -> Verdict:
     response, kinds = attr(exc, "response"), _kinds(exc)
-    status = whole(exc, "status_code") or whole(response, "status_code")
+    status = int_attr(exc, "status_code") or int_attr(response, "status_code")
     if status is None or status < 400:
         # In the middle of a stream that began well.
         return _kind(exc) or _outage(
@@ -144,7 +134,7 @@ def _kinds(exc: BaseException) -> frozenset[str]:
     """
     Return the machine-readable words for what failed.
     """
-    found = (words(exc, name) for name in ("code", "type", "error_code"))
+    found = (str_attr(exc, name) for name in ("code", "type", "error_code"))
     return frozenset(kind for kind in found if kind and len(kind) <= _MAX_KIND)
 
 
@@ -157,12 +147,11 @@ def _kind(exc: BaseException) -> Verdict | None:
     if used_up := kinds & _USED_UP:
         return _used_up(min(used_up))
     # What is special stands in the code, what is general in the type.
-    for kind in (words(exc, "error_code"), words(exc, "code"), words(exc, "type")):
+    for kind in (str_attr(exc, "error_code"), str_attr(exc, "code"), str_attr(exc, "type")):
         status = _KINDS.get(kind or "")
         if status is not None:
             verdict = verdict_for(status, peer=_PEER)
-            message = (verdict.message or "").replace(f"HTTP {status}", f"{kind}")
-            return _as_servers(replace(verdict, upstream_status=None, message=message))
+            return _as_servers(replace(verdict, upstream_status=None, note=kind or ""))
     return None
 
 
@@ -176,7 +165,9 @@ def _used_up(why: str) -> Verdict:
         code=McpErrorCode.QUOTA_EXCEEDED,
         category=McpErrorCategory.PERMANENT,
         retryable=False,
-        message=f"The model API's quota is used up ({why}). More has to be bought or granted.",
+        sentence="The model API's quota is used up",
+        note=why,
+        advice="More has to be bought or granted.",
         family="http",
         origin="upstream",
     )
@@ -191,12 +182,15 @@ def _as_servers(verdict: Verdict) -> Verdict:
         or verdict.category is not McpErrorCategory.AUTH
     ):
         return verdict
-    what, _, _ = (verdict.message or "").partition(". ")
+    sentence = verdict.sentence
+    if verdict.refuses_credentials:
+        sentence = "{peer} did not accept the credentials of the server"
     return replace(
         verdict,
         code=McpErrorCode.INTERNAL,
-        message=f"{what.replace('the credentials', 'the credentials of the server')}. {OPERATOR}",
-        credentials=False,
+        sentence=sentence,
+        advice=OPERATOR,
+        refuses_credentials=False,
         retryable=False,
     )
 
@@ -209,16 +203,15 @@ def _as_told(verdict: Verdict, status: int, headers: dict[str, str]) -> Verdict:
     told = headers.get("x-should-retry", "").lower() == "true"
     if not told or verdict.retryable or status in {401, 402, 403, 407}:
         return verdict
-    wait = delay_from(headers)
-    advice = LATER if wait is None else f"Retry after {seconds(wait)}." if wait else "Retry now."
     return replace(
         verdict,
         code=McpErrorCode.INTERNAL,
         category=McpErrorCategory.TRANSIENT,
         retryable=True,
-        retry_after_seconds=wait,
-        message=f"The model API did not carry out the request this time (HTTP {status}). {advice}",
-        forwarded=False,
+        retry_after_seconds=delay_from(headers),
+        sentence="{peer} did not carry out the request this time",
+        advice=LATER,
+        blames_values=False,
     )
 
 
@@ -227,13 +220,15 @@ def _in_stream(exc: BaseException) -> Verdict:
 
 
 def _sandbox(exc: BaseException) -> Verdict:
+    status = int_attr(exc, "status_code")
     return Verdict(
         code=McpErrorCode.NETWORK_BLOCKED,
-        message=f"The server's environment may not talk to the model API (HTTP {whole(exc, 'status_code') or 403}). "
-        f"{OPERATOR}",
+        sentence="The server's environment may not talk to the model API",
+        note=f"HTTP {status or 403}",
+        advice=OPERATOR,
         family="http",
         origin="upstream",
-        upstream_status=whole(exc, "status_code"),
+        upstream_status=status,
     )
 
 
@@ -251,8 +246,7 @@ def _connect(exc: BaseException) -> Verdict:
     verdict = _of_client(cause) or network_error(cause) or _NO_CONNECTION
     if verdict.code is McpErrorCode.TOOL_PANICKED:
         return _NO_ADDRESS
-    message = (verdict.message or "").replace("upstream API", "model API")
-    return replace(verdict, message=message or None, callers=None, urls=(), origin="upstream")
+    return replace(verdict, peer=_PEER, code_if_caller_named=None, urls=(), origin="upstream")
 
 
 def _of_client(cause: BaseException) -> Verdict | None:
@@ -267,7 +261,7 @@ def _login(exc: BaseException) -> Verdict:
     """
     Judge what kept a client from getting its token: for now if who issues it failed, else for good.
     """
-    status = whole(exc, "status_code") or whole(attr(exc, "response"), "status_code")
+    status = int_attr(exc, "status_code") or int_attr(attr(exc, "response"), "status_code")
     if status is not None and (outage := _no_token(status)) is not None:
         return outage
     cause = exc.__cause__
@@ -283,7 +277,7 @@ def _no_token(status: int) -> Verdict | None:
     if status < 500 and status != 429:
         return None
     return _outage(
-        f"The service that gives out credentials for the model API failed (HTTP {status})"
+        "The service that gives out credentials for the model API failed", note=f"HTTP {status}"
     )
 
 
@@ -307,14 +301,14 @@ _BOTH: Final[dict[str, Rule]] = {
     ),
     "APIConnectionError": _connect,
     "APIError": _in_stream,
-    "APIResponseValidationError": final(
+    "APIResponseValidationError": permanent(
         "The model API's answer is not of the form that its client knows", family="data"
     ),
     "APIStatusError": _status,
     "APITimeoutError": _LATE,
 }
 
-_SIGNATURE: Final = final(
+_SIGNATURE: Final = permanent(
     "The signature of a message from the model API is not valid", family="auth", advice=OPERATOR
 )
 
@@ -324,11 +318,11 @@ RULES: Final[dict[str, Rule]] = {
         for package in ("openai", "anthropic")
         for name, rule in _BOTH.items()
     },
-    "openai.ContentFilterFinishReasonError": final(
+    "openai.ContentFilterFinishReasonError": permanent(
         "The model API's content filter stopped the answer"
     ),
     "openai.InvalidWebhookSignatureError": _SIGNATURE,
-    "openai.LengthFinishReasonError": final(
+    "openai.LengthFinishReasonError": permanent(
         "The model's answer was cut off at the limit of its length"
     ),
     "openai.OAuthError": _login,

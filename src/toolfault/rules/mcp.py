@@ -13,8 +13,9 @@ from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings import jsonrpc
+from toolfault._meanings.rows import LATER, NO_USE, OPERATOR
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import NO_USE, OPERATOR, attr, first_argument, whole, words
+from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 
 
 #: The classes that a host's docs tell authors to raise; they say nothing but their text.
@@ -34,25 +35,32 @@ _GENERAL: Final = Verdict(code=McpErrorCode.INTERNAL, family="general")
 _BROKEN: Final = Verdict(code=McpErrorCode.INTERNAL)
 _UNREACHABLE: Final = Verdict(
     code=McpErrorCode.MCP_SERVER_UNREACHABLE,
-    message="The MCP server that the tool talks to closed the connection. Try again later.",
+    sentence="The MCP server that the tool talks to closed the connection",
+    advice=LATER,
     family="network",
     origin="transport",
 )
 _LATE: Final = Verdict(
     code=McpErrorCode.TOOL_TIMEOUT,
-    message="The MCP server that the tool talks to did not answer in time, and whether the request was carried out "
-    "is unknown. Try again later.",
+    sentence=(
+        "The MCP server that the tool talks to did not answer in time, and whether the request was"
+        " carried out is unknown"
+    ),
+    advice=LATER,
     family="timeout",
     origin="upstream",
 )
 _NO_TOOL: Final = Verdict(code=McpErrorCode.TOOL_NOT_FOUND, origin="upstream")
-_ARGUMENTS: Final = Verdict(code=McpErrorCode.INVALID_ARGUMENTS, origin="upstream", forwarded=True)
+_ARGUMENTS: Final = Verdict(
+    code=McpErrorCode.INVALID_ARGUMENTS, origin="upstream", blames_values=True
+)
 _DENIED: Final = Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth", origin="upstream")
 _DECLINED: Final = replace(_DENIED, category=McpErrorCategory.PERMANENT)
 _LOGIN: Final = Verdict(
     code=McpErrorCode.INTERNAL,
     category=McpErrorCategory.AUTH,
-    message=f"The server could not log in at the MCP server that the tool talks to. {OPERATOR}",
+    sentence="The server could not log in at the MCP server that the tool talks to",
+    advice=OPERATOR,
     family="auth",
 )
 
@@ -88,7 +96,7 @@ def _answer(exc: BaseException) -> Verdict:
     Judge by the JSON-RPC code, and by the words where SDKs share a code for several things.
     """
     error = attr(exc, "error")
-    code, text = whole(error, "code"), words(error, "message")
+    code, text = int_attr(error, "code"), str_attr(error, "message")
     if code is None or text is None:
         # Made with the wrong arguments: the text alone is left.
         code, text = None, text or first_argument(exc)
@@ -118,11 +126,11 @@ def _unexpected(exc: BaseException) -> Verdict:
     """
     Judge what the SDK put around a crash: by what is inside.
     """
-    return replace(_GENERAL, instead=exc.__cause__)
+    return replace(_GENERAL, judge_instead=exc.__cause__)
 
 
 def _plain(sentence: str, *, code: McpErrorCode = McpErrorCode.INTERNAL) -> Verdict:
-    return Verdict(code=code, message=f"{sentence}. {NO_USE}")
+    return Verdict(code=code, sentence=sentence, advice=NO_USE)
 
 
 RULES: Final[dict[str, Rule]] = {
@@ -152,7 +160,8 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "mcp.client.streamable_http.StreamableHTTPError": replace(
         _UNREACHABLE,
-        message="The connection to the MCP server that the tool talks to failed. Try again later.",
+        sentence="The connection to the MCP server that the tool talks to failed",
+        advice=LATER,
     ),
     "mcp.client.streamable_http.ResumptionError": _plain(
         "The MCP server that the tool talks to could not resume where it stopped"

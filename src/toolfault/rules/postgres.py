@@ -13,39 +13,23 @@ from functools import partial
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, refused_values
 from toolfault._names import class_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import (
-    LATER,
-    OPERATOR,
-    attr,
-    bug,
-    final,
-    first_argument,
-    outage,
-    words,
-)
+from toolfault.rules._helpers import attr, first_argument, str_attr
 from toolfault.rules.sqlstate import verdict_for
 
 
 _outage: Final = partial(outage, family="database", origin="upstream")
 
 
-_final: Final = partial(final, family="database", origin="upstream")
+_final: Final = partial(permanent, family="database", origin="upstream")
 
 
 _misused: Final = partial(bug, family="database")
 
 
-def _refused(sentence: str) -> Verdict:
-    return Verdict(
-        code=McpErrorCode.INVALID_ARGUMENTS,
-        message=f"{sentence}. Check the arguments.",
-        family="database",
-        forwarded=True,
-    )
-
-
+_refused: Final = partial(refused_values, family="database")
 _LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
 _CLOSED: Final = _misused("The tool uses a connection to the database that is closed")
 _FAILED: Final = _final("The database failed")
@@ -67,7 +51,7 @@ _TLS: Final = _final(
 
 
 def _asyncpg(exc: BaseException) -> Verdict:
-    state = words(exc, "sqlstate")
+    state = str_attr(exc, "sqlstate")
     verdict = (
         _FAILED
         if state is None
@@ -82,9 +66,9 @@ def _asyncpg(exc: BaseException) -> Verdict:
 def _named(state: str, holder: object, constraint: str, table: str, column: str) -> Verdict:
     return verdict_for(
         state,
-        constraint=words(holder, constraint),
-        table=words(holder, table),
-        column=words(holder, column),
+        constraint=str_attr(holder, constraint),
+        table=str_attr(holder, table),
+        column=str_attr(holder, column),
     )
 
 
@@ -123,7 +107,7 @@ def _by_state(exc: BaseException) -> Verdict | None:
     """
     Judge by the SQLSTATE; None: the library raised it, without one.
     """
-    state = words(exc, "sqlstate")
+    state = str_attr(exc, "sqlstate")
     if state is None:
         return None
     return _named(state, attr(exc, "diag"), "constraint_name", "table_name", "column_name")
@@ -184,7 +168,8 @@ RULES: Final[dict[str, Rule]] = {
     "psycopg.ProgrammingError": _psycopg(_LIBRARY),
     "psycopg.errors.CancellationTimeout": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"The database did not cancel a statement in time. {LATER}",
+        sentence="The database did not cancel a statement in time",
+        advice=LATER,
         family="timeout",
         origin="upstream",
     ),

@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import bug, permanent
 from toolfault._names import qualified_name
 from toolfault._text import safe_str
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import NO_USE, bug
 
 
 #: How many violations are looked at, and how many an error's message names.
@@ -130,11 +130,7 @@ def misfit(exc: BaseException) -> Verdict:
         for item in violations(exc)
     ]
     what = "Data that the tool received or made does not have the form that it expects"
-    return Verdict(
-        code=McpErrorCode.INTERNAL,
-        message=f"{what}{f' ({_listed(items)})' if items else ''}. {NO_USE}",
-        family="data",
-    )
+    return permanent(what, note=_listed(items), family="data")
 
 
 def _listed(items: list[Any]) -> str:
@@ -381,7 +377,8 @@ def _written(demand: Any) -> str:
 _MODEL: Final = bug("A model of the tool is not valid")
 _SETTINGS: Final = Verdict(
     code=McpErrorCode.INTERNAL,
-    message="The server is not configured: its settings can't be read. Its operator has to look into it.",
+    sentence="The server is not configured: its settings can't be read",
+    advice="Its operator has to look into it.",
 )
 
 RULES: Final[dict[str, Rule]] = {

@@ -14,31 +14,22 @@ from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import (
-    LATER,
-    OPERATOR,
-    bug,
-    final,
-    first_argument,
-    no_login,
-    outage,
-    whole,
-    words,
-)
+from toolfault.rules._helpers import first_argument, int_attr, str_attr
 from toolfault.rules.http import verdict_for
 
 
 _outage: Final = partial(outage, family="database", origin="upstream")
 
 
-_final: Final = partial(final, family="database", origin="upstream")
+_final: Final = partial(permanent, family="database", origin="upstream")
 
 
 _misused: Final = partial(bug, family="database")
 
 
-_no_right: Final = partial(no_login, origin="upstream")
+_no_right: Final = partial(server_auth, origin="upstream")
 
 
 _UNREACHED: Final = _outage(
@@ -94,10 +85,10 @@ def _lock(exc: BaseException) -> Verdict:
 
 
 def _http(exc: BaseException) -> Verdict:
-    status = whole(exc, "status")
+    status = int_attr(exc, "status")
     if status is None:
         return _final("The API of a Redis cluster gave an answer without a status")
-    return verdict_for(status, url=words(exc, "url"), peer="The API of a Redis cluster")
+    return verdict_for(status, url=str_attr(exc, "url"), peer="The API of a Redis cluster")
 
 
 _BY_CLASS: Final[dict[str, Rule]] = {
@@ -137,7 +128,8 @@ _BY_CLASS: Final[dict[str, Rule]] = {
         code=McpErrorCode.QUOTA_EXCEEDED,
         category=McpErrorCategory.PERMANENT,
         retryable=False,
-        message="Redis has no memory left for changes. Room has to be made first.",
+        sentence="Redis has no memory left for changes",
+        advice="Room has to be made first.",
         family="limit",
         origin="upstream",
     ),
@@ -150,7 +142,8 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "ResponseError": _reply,
     "TimeoutError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        message=f"Redis did not answer in time, and whether the command was carried out is unknown. {LATER}",
+        sentence="Redis did not answer in time, and whether the command was carried out is unknown",
+        advice=LATER,
         family="timeout",
         origin="upstream",
     ),

@@ -14,9 +14,10 @@ from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import OPERATOR, bug, outage, permanent, timeout
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, whole
+from toolfault.rules._helpers import attr, first_argument, int_attr
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import RULES as STDLIB
 from toolfault.rules.urllib3 import inside, proxy_failed, unparsed, verdict_inside
@@ -32,18 +33,19 @@ _url_in_text = re.compile(
 ).match
 
 
-_final: Final = partial(final, family="network")
+_final: Final = partial(permanent, family="network")
 
 
-_NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
-_TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
-_LATE: Final = late(
-    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+_NO_CONNECTION: Final = outage("No connection to {peer} could be made")
+_TLS: Final = _final("No TLS connection to {peer} could be made", advice=OPERATOR)
+_LATE: Final = timeout(
+    "{peer} did not answer in time, and whether the request was carried out is unknown"
 )
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
-    message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
-    callers=McpErrorCode.INVALID_ARGUMENTS,
+    sentence="The tool was given, or made, a URL that can't be used",
+    advice="Check the URL if it was given.",
+    code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
 )
 _PROXY_URL: Final = _final(
     "The server is told to use a proxy under a URL that can't be used", advice=OPERATOR
@@ -68,9 +70,9 @@ def _about(exc: BaseException, verdict: Verdict) -> Verdict:
 
 def _status(exc: BaseException) -> Verdict:
     response = attr(exc, "response")
-    status = whole(response, "status_code")
+    status = int_attr(response, "status_code")
     if status is None:
-        return _final("The upstream API gave an answer without a status", family="http")
+        return _final("{peer} gave an answer without a status", family="http")
     # The property would read an answer that may be without end.
     body = beginning_of(attr(response, "_content"))
     return verdict_for(
@@ -106,7 +108,7 @@ def _bad_url(exc: BaseException) -> Verdict:
 def _header(exc: BaseException) -> Verdict:
     inner = inside(exc)
     if inner is not None and qualified_name(type(inner)).startswith("urllib3."):
-        return _final("The upstream API gave an answer with a header that is not valid")
+        return _final("{peer} gave an answer with a header that is not valid")
     return bug("The tool made a request with a header that is not valid")
 
 
@@ -114,14 +116,10 @@ RULES: Final[dict[str, Rule]] = {
     "requests.cookies.CookieConflictError": bug(
         "Several cookies have the name that the tool asked for"
     ),
-    "requests.exceptions.ChunkedEncodingError": outage("The upstream API's answer was cut off"),
-    "requests.exceptions.ConnectTimeout": outage(
-        "No connection to the upstream API could be made in time"
-    ),
+    "requests.exceptions.ChunkedEncodingError": outage("{peer}'s answer was cut off"),
+    "requests.exceptions.ConnectTimeout": outage("No connection to {peer} could be made in time"),
     "requests.exceptions.ConnectionError": _connect,
-    "requests.exceptions.ContentDecodingError": _final(
-        "The upstream API's answer could not be decompressed"
-    ),
+    "requests.exceptions.ContentDecodingError": _final("{peer}'s answer could not be decompressed"),
     "requests.exceptions.HTTPError": _status,
     "requests.exceptions.InvalidHeader": _header,
     "requests.exceptions.InvalidJSONError": bug(
@@ -134,7 +132,7 @@ RULES: Final[dict[str, Rule]] = {
     "requests.exceptions.MissingSchema": _bad_url,
     "requests.exceptions.ProxyError": _proxy,
     "requests.exceptions.ReadTimeout": _LATE,
-    "requests.exceptions.RequestException": outage("The request to the upstream API failed"),
+    "requests.exceptions.RequestException": outage("The request to {peer} failed"),
     "requests.exceptions.RequestsWarning": bug("A warning of the HTTP client was made an error"),
     "requests.exceptions.RetryError": _retries,
     "requests.exceptions.SSLError": _tls,
@@ -142,7 +140,7 @@ RULES: Final[dict[str, Rule]] = {
         "The tool read an answer a second time that can be read once"
     ),
     "requests.exceptions.Timeout": _LATE,
-    "requests.exceptions.TooManyRedirects": _final("The upstream API redirects in a circle"),
+    "requests.exceptions.TooManyRedirects": _final("{peer} redirects in a circle"),
     "requests.exceptions.URLRequired": _bad_url,
     "requests.exceptions.UnrewindableBodyError": _final(
         "The request had to be sent again, and its body can't be read a second time", family="other"

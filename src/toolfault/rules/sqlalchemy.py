@@ -11,16 +11,17 @@ from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import CHECK, OPERATOR, bug, outage, permanent
 from toolfault._names import class_name, qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import OPERATOR, attr, bug, final, outage, words
+from toolfault.rules._helpers import attr, str_attr
 from toolfault.rules.sqlstate import verdict_for
 
 
 _outage: Final = partial(outage, family="database")
 
 
-_final: Final = partial(final, family="database")
+_final: Final = partial(permanent, family="database")
 
 
 _misused: Final = partial(bug, family="database")
@@ -28,9 +29,10 @@ _misused: Final = partial(bug, family="database")
 
 _REFUSED: Final = Verdict(
     code=McpErrorCode.INVALID_ARGUMENTS,
-    message="The database refused the values. Check the arguments.",
+    sentence="The database refused the values",
+    advice=CHECK,
     family="database",
-    forwarded=True,
+    blames_values=True,
 )
 _LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
 _STATEMENT: Final = _misused("The tool's statement and the values that it gave do not fit together")
@@ -89,9 +91,9 @@ def _dbapi(exc: BaseException) -> Verdict:
     if attr(exc, "connection_invalidated") is True:
         verdict = _LOST
     elif known:
-        return replace(verdict, instead=driver)
+        return replace(verdict, judge_instead=driver)
     # psycopg2 calls it pgcode.
-    elif (state := words(driver, "sqlstate") or words(driver, "pgcode")) is not None:
+    elif (state := str_attr(driver, "sqlstate") or str_attr(driver, "pgcode")) is not None:
         verdict = verdict_for(state)
     return verdict if known else _without_text_of(driver, verdict)
 

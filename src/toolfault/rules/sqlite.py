@@ -8,67 +8,50 @@ itself names do.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCategory
+from toolfault._meanings.rows import (
+    NO_USE,
+    OPERATOR,
+    bug,
+    outage,
+    permanent,
+    refused_values,
+    timeout,
+)
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import LATER, NO_USE, OPERATOR, first_argument, short, words
+from toolfault.rules._helpers import first_argument, short_line, str_attr
 
 
-class _Row(NamedTuple):
-    """
-    What one result code means.
-    """
-
-    code: McpErrorCode
-    category: McpErrorCategory
-    retryable: bool
-    sentence: str
-    advice: str
-    forwarded: bool = False
+_busy: Final = partial(outage, family="database", origin="tool")
+_broken: Final = partial(permanent, family="database", origin="tool", advice=OPERATOR)
+_refused: Final = partial(refused_values, family="database", origin="tool")
 
 
-def _busy(sentence: str) -> _Row:
-    return _Row(McpErrorCode.INTERNAL, McpErrorCategory.TRANSIENT, True, sentence, LATER)
-
-
-def _broken(sentence: str) -> _Row:
-    return _Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, sentence, OPERATOR)
-
-
-def _refused(sentence: str, advice: str = "Check the arguments.") -> _Row:
-    return _Row(
-        McpErrorCode.INVALID_ARGUMENTS, McpErrorCategory.VALIDATION, False, sentence, advice, True
-    )
-
-
-def _misused(sentence: str) -> _Row:
-    return _Row(McpErrorCode.TOOL_PANICKED, McpErrorCategory.PERMANENT, False, sentence, NO_USE)
+def _misused(sentence: str) -> Verdict:
+    return replace(bug(sentence, family="database"), origin="tool")
 
 
 _CONSTRAINT: Final = _refused("The database refused the values")
 
 #: Primary result code to what it means; an extended one (``SQLITE_BUSY_SNAPSHOT``) begins with it.
-_BY_CODE: Final[dict[str, _Row]] = {
+_BY_CODE: Final[dict[str, Verdict]] = {
     "BUSY": _busy("The database is locked by somebody else"),
     "LOCKED": _busy("A table of the database is locked"),
     "PROTOCOL": _busy("The database could not be locked in time"),
     "SCHEMA": _busy("The database's schema was just changed"),
     "NOMEM": _busy("The database ran out of memory"),
-    "INTERRUPT": _Row(
-        McpErrorCode.TOOL_TIMEOUT,
-        McpErrorCategory.TRANSIENT,
-        True,
-        "The query was interrupted",
-        LATER,
-    ),
+    "INTERRUPT": replace(timeout("The query was interrupted", origin="tool"), family="database"),
     "CONSTRAINT": _CONSTRAINT,
     "MISMATCH": _refused("The database refused a value of the wrong type"),
-    "TOOBIG": _refused("A value is too big for the database", "Send less."),
+    "TOOBIG": _refused("A value is too big for the database", advice="Send less."),
     "CANTOPEN": _broken("The database file can't be opened"),
     "READONLY": _broken("The database is read-only"),
     "PERM": _broken("The database can't be used with the server's rights"),
-    "AUTH": _broken("The database does not allow this")._replace(category=McpErrorCategory.AUTH),
+    "AUTH": replace(_broken("The database does not allow this"), category=McpErrorCategory.AUTH),
     "FULL": _broken("The database's disk is full"),
     "IOERR": _broken("The database's storage failed"),
     "CORRUPT": _broken("The database file is damaged"),
@@ -98,20 +81,13 @@ def _by_code(exc: BaseException) -> Verdict | None:
     """
     Judge by the result code; None: the library raised it, without one.
     """
-    name = short(words(exc, "sqlite_errorname"), 64)
+    name = short_line(str_attr(exc, "sqlite_errorname"), 64)
     primary = _primary(name)
     if primary is None:
         return None
     row = _BY_CODE.get(primary[1]) or _broken("The database failed")
-    return Verdict(
-        code=row.code,
-        category=row.category,
-        retryable=row.retryable,
-        message=f"{row.sentence}{_detail(primary[1], first_argument(exc))} ({name}). {row.advice}",
-        family="database",
-        origin="tool",
-        forwarded=row.forwarded,
-    )
+    detail = _detail(primary[1], first_argument(exc))
+    return replace(row, sentence=f"{row.sentence}{detail}", note=name)
 
 
 def _detail(primary: str, text: str) -> str:
@@ -126,22 +102,16 @@ def _detail(primary: str, text: str) -> str:
     return ""
 
 
+_LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
+_DATABASE: Final = _broken("The database failed", advice=NO_USE)
+
+
 def _library(exc: BaseException) -> Verdict:
-    return _by_code(exc) or Verdict(
-        code=McpErrorCode.TOOL_PANICKED,
-        message=f"The tool uses the database in a way that it does not allow. {NO_USE}",
-        family="database",
-        origin="tool",
-    )
+    return _by_code(exc) or _LIBRARY
 
 
 def _database(exc: BaseException) -> Verdict:
-    return _by_code(exc) or Verdict(
-        code=McpErrorCode.INTERNAL,
-        message=f"The database failed. {NO_USE}",
-        family="database",
-        origin="tool",
-    )
+    return _by_code(exc) or _DATABASE
 
 
 RULES: Final[dict[str, Rule]] = {

@@ -8,65 +8,32 @@ Statements and values never become part of a message; the names of constraints a
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._verdict import Family, Verdict
-from toolfault.rules._helpers import LATER, NO_USE, OPERATOR
-
-
-class Row(NamedTuple):
-    """
-    What one state, or one class of states, means; as `toolfault.rules.http.Row`.
-    """
-
-    code: McpErrorCode
-    category: McpErrorCategory
-    retryable: bool
-    sentence: str
-    advice: str = NO_USE
-    forwarded: bool = False
-    family: Family = "database"
+from toolfault._meanings.rows import (
+    NO_USE,
+    OPERATOR,
+    bug,
+    outage,
+    permanent,
+    refused_values,
+    server_auth,
+    timeout,
+)
+from toolfault._verdict import Verdict
 
 
-def _outage(sentence: str) -> Row:
-    return Row(McpErrorCode.INTERNAL, McpErrorCategory.TRANSIENT, True, sentence, LATER)
+_outage: Final = partial(outage, family="database", origin="upstream")
+_broken: Final = partial(permanent, family="database", origin="upstream", advice=OPERATOR)
+_refused: Final = partial(refused_values, family="database", origin="upstream")
+_no_right: Final = partial(server_auth, origin="upstream")
+_late: Final = partial(timeout, origin="upstream")
 
 
-def _broken(sentence: str, advice: str = OPERATOR) -> Row:
-    return Row(McpErrorCode.INTERNAL, McpErrorCategory.PERMANENT, False, sentence, advice)
-
-
-def _refused(sentence: str, advice: str = "Check the arguments.") -> Row:
-    return Row(
-        McpErrorCode.INVALID_ARGUMENTS,
-        McpErrorCategory.VALIDATION,
-        False,
-        sentence,
-        advice,
-        forwarded=True,
-    )
-
-
-def _misused(sentence: str) -> Row:
-    return Row(McpErrorCode.TOOL_PANICKED, McpErrorCategory.PERMANENT, False, sentence)
-
-
-def _no_right(sentence: str) -> Row:
-    return Row(
-        McpErrorCode.INTERNAL, McpErrorCategory.AUTH, False, sentence, OPERATOR, family="auth"
-    )
-
-
-def _late(sentence: str) -> Row:
-    return Row(
-        McpErrorCode.TOOL_TIMEOUT,
-        McpErrorCategory.TRANSIENT,
-        True,
-        sentence,
-        LATER,
-        family="timeout",
-    )
+def _misused(sentence: str) -> Verdict:
+    return replace(bug(sentence, family="database"), origin="upstream")
 
 
 _VALUE: Final = _refused("The database can't use a value")
@@ -80,10 +47,10 @@ _ROUTINE: Final = _broken("A routine in the database failed")
 _LOGIN: Final = _no_right("The database did not accept the server's login")
 _OPERATOR: Final = _outage("The database is being restarted or maintained")
 _LOST: Final = _outage("The connection to the database failed")
-_OTHER: Final = _broken("The database failed", NO_USE)
+_OTHER: Final = _broken("The database failed", advice=NO_USE)
 
 #: The first two characters of a state to what they mean. A class that is not here: `row_for`.
-CLASSES: Final[dict[str, Row]] = {
+CLASSES: Final[dict[str, Verdict]] = {
     "03": _STATE,
     "08": _LOST,
     "0A": _STATEMENT,
@@ -116,7 +83,8 @@ CLASSES: Final[dict[str, Row]] = {
     "44": _CONSTRAINT,
     "53": _outage("The database has no resources left"),
     "54": _refused(
-        "The request is too large or too complex for the database", "Ask for less, or send less."
+        "The request is too large or too complex for the database",
+        advice="Ask for less, or send less.",
     ),
     "55": _STATE,
     "57": _OPERATOR,
@@ -129,7 +97,7 @@ CLASSES: Final[dict[str, Row]] = {
 }
 
 #: States that say more than their class, or something else.
-STATES: Final[dict[str, Row]] = {
+STATES: Final[dict[str, Verdict]] = {
     "22001": _refused("A value is too long for its column"),
     "22003": _refused("A number is out of range for the database"),
     "22007": _refused("A date or time has a form that the database can't read"),
@@ -176,9 +144,9 @@ _state = re.compile(r"[0-9A-Z]{5}").fullmatch
 _identifier = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}").fullmatch
 
 
-def row_for(state: str) -> Row:
+def row_for(state: str) -> Verdict:
     """
-    Return what a state means, whatever it is.
+    Return the row of a state, or of its class.
     """
     return STATES.get(state) or CLASSES.get(state[:2]) or _OTHER
 
@@ -191,7 +159,7 @@ def verdict_for(
     column: str | None = None,
 ) -> Verdict:
     """
-    Return what a database's refusal means.
+    Return the verdict on a database's refusal.
 
     Args:
         state: Its SQLSTATE.
@@ -199,20 +167,10 @@ def verdict_for(
         table: The name of the table, likewise.
         column: The name of the column, likewise.
     """
-    row = row_for(state)
-    facts = ", ".join(
-        [*_where(constraint, table, column), *([f"SQLSTATE {state}"] if _state(state) else [])]
-    )
-    where = f" ({facts})" if facts else ""
-    return Verdict(
-        code=row.code,
-        category=row.category,
-        retryable=row.retryable,
-        message=f"{row.sentence}{where}. {row.advice}",
-        family=row.family,
-        origin="upstream",
-        forwarded=row.forwarded,
-    )
+    facts = _where(constraint, table, column)
+    if _state(state):
+        facts.append(f"SQLSTATE {state}")
+    return replace(row_for(state), note=", ".join(facts))
 
 
 def _where(constraint: str | None, table: str | None, column: str | None) -> list[str]:

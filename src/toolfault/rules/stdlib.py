@@ -14,23 +14,25 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
-from toolfault._names import qualified_name
-from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import (
-    NO_USE,
+from toolfault._meanings.rows import (
     OPERATOR,
-    attr,
-    below,
+    SERVICE,
     bug,
-    final,
-    first_argument,
-    late,
-    no_login,
     outage,
-    seconds,
-    short,
-    whole,
-    words,
+    permanent,
+    refused_values,
+    server_auth,
+    timeout,
+)
+from toolfault._names import qualified_name
+from toolfault._verdict import Rule, Verdict, seconds
+from toolfault.rules._helpers import (
+    attr,
+    first_argument,
+    int_attr,
+    short_line,
+    str_attr,
+    walk_causes,
 )
 from toolfault.rules.builtins import NO_CONNECTION_ALLOWED, os_error
 from toolfault.rules.http import verdict_for
@@ -39,39 +41,39 @@ from toolfault.rules.http import verdict_for
 # ---- shapes
 
 
-def _unreadable(what: str) -> Verdict:
-    return final(f"The data that the tool read is not {what}", family="data")
+def _unreadable(what: str, *, note: str = "") -> Verdict:
+    return permanent(f"The data that the tool read is not {what}", note=note, family="data")
 
 
 # ---- data
 
 
 def _json(exc: BaseException) -> Verdict:
-    why, line, column = short(words(exc, "msg")), whole(exc, "lineno"), whole(exc, "colno")
+    why = short_line(str_attr(exc, "msg"))
+    line, column = int_attr(exc, "lineno"), int_attr(exc, "colno")
     where = f" at line {line}, column {column}" if line is not None and column is not None else ""
-    return final(
-        f"The data that the tool read is not valid JSON{f' ({why}{where})' if why else ''}",
-        family="data",
-    )
+    note = f"{why}{where}" if why else ""
+    return permanent("The data that the tool read is not valid JSON", note=note, family="data")
 
 
 def _xml(exc: BaseException) -> Verdict:
     position = attr(exc, "position")
-    line = position[0] if issubclass(type(position), tuple) and position else whole(exc, "lineno")
-    where = f" (line {line})" if type(line) is int else ""
-    return _unreadable(f"valid XML{where}")
+    line = int_attr(exc, "lineno")
+    if issubclass(type(position), tuple) and position:
+        line = position[0]
+    return _unreadable("valid XML", note=f"line {line}" if type(line) is int else "")
 
 
 def _csv(exc: BaseException) -> Verdict:
-    why = short(first_argument(exc))
-    return final(f"The tool could not read or write CSV{f' ({why})' if why else ''}", family="data")
+    why = short_line(first_argument(exc))
+    return permanent("The tool could not read or write CSV", note=why, family="data")
 
 
 def _pattern(exc: BaseException) -> Verdict:
     # Whose the pattern is can't be known; its text stays unseen, as a statement's does.
-    position = whole(exc, "pos")
+    position = int_attr(exc, "pos")
     where = f" at position {position}" if position is not None else ""
-    return replace(bug(f"A regular expression is not valid{where}"), family="data")
+    return bug(f"A regular expression is not valid{where}", family="data")
 
 
 _DATA: Final[dict[str, Rule]] = {
@@ -83,7 +85,7 @@ _DATA: Final[dict[str, Rule]] = {
     "binascii.Error": _unreadable("valid base64, hexadecimal or the like"),
     "binascii.Incomplete": _unreadable("complete"),
     "compression.zstd.ZstdError": _unreadable("valid Zstandard data"),
-    "configparser.Error": final(
+    "configparser.Error": permanent(
         "A configuration file that the tool reads is not valid", family="data", advice=OPERATOR
     ),
     "email.errors.MessageDefect": _unreadable("a valid e-mail message"),
@@ -91,14 +93,14 @@ _DATA: Final[dict[str, Rule]] = {
     "gzip.BadGzipFile": _unreadable("valid gzip data"),
     "http.cookies.CookieError": _unreadable("a valid cookie"),
     "json.decoder.JSONDecodeError": _json,
-    "netrc.NetrcParseError": final(
+    "netrc.NetrcParseError": permanent(
         "The server's netrc file is not valid", family="data", advice=OPERATOR
     ),
     "plistlib.InvalidFileException": _unreadable("a valid property list"),
     "re.PatternError": _pattern,
     "re.error": _pattern,
     "struct.error": _unreadable("in the binary format that it expects"),
-    "tarfile.FilterError": final(
+    "tarfile.FilterError": permanent(
         "The tool refused to extract an archive member that would leave its folder", family="data"
     ),
     "tarfile.TarError": _unreadable("a valid tar archive"),
@@ -121,33 +123,29 @@ _DATA: Final[dict[str, Rule]] = {
 
 
 def _exit_status(exc: BaseException) -> Verdict:
-    status = whole(exc, "returncode")
+    status = int_attr(exc, "returncode")
     if status is None:
-        return final("A program that the tool runs failed", family="process")
+        return permanent("A program that the tool runs failed", family="process")
     if status >= 0:
-        return final(
-            f"A program that the tool runs failed (exit status {status})", family="process"
+        return permanent(
+            "A program that the tool runs failed", note=f"exit status {status}", family="process"
         )
     try:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"signal {-status}"
-    return final(f"A program that the tool runs was ended by {name}", family="process")
+    return permanent(f"A program that the tool runs was ended by {name}", family="process")
 
 
 def _expired(exc: BaseException) -> Verdict:
     limit = attr(exc, "timeout")
     known = type(limit) in {int, float} and 0 < limit < 10**9
     within = f" within {seconds(math.ceil(limit))}" if known else " in time"
-    return late(f"A program that the tool runs did not finish{within}")
+    return timeout(f"A program that the tool runs did not finish{within}")
 
 
-_WORKER: Final = Verdict(
-    code=McpErrorCode.TOOL_PANICKED,
-    message=f"A worker process of the tool ended unexpectedly. {NO_USE}",
-    family="process",
-)
-_SHUT_DOWN: Final = final("A queue that the tool uses was shut down")
+_WORKER: Final = bug("A worker process of the tool ended unexpectedly", family="process")
+_SHUT_DOWN: Final = permanent("A queue that the tool uses was shut down")
 
 _WORK: Final[dict[str, Rule]] = {
     "_queue.Empty": outage("A queue that the tool reads from was empty", family="other"),
@@ -157,7 +155,7 @@ _WORK: Final[dict[str, Rule]] = {
     "asyncio.exceptions.InvalidStateError": bug(
         "The tool used a future in a state that does not allow it"
     ),
-    "asyncio.exceptions.LimitOverrunError": final(
+    "asyncio.exceptions.LimitOverrunError": permanent(
         "The tool received a line that is longer than its limit", family="data"
     ),
     "asyncio.queues.QueueEmpty": outage(
@@ -166,22 +164,24 @@ _WORK: Final[dict[str, Rule]] = {
     "asyncio.queues.QueueFull": outage("A queue that the tool writes to is full", family="limit"),
     "asyncio.queues.QueueShutDown": _SHUT_DOWN,
     "concurrent.futures._base.BrokenExecutor": _WORKER,
-    "concurrent.futures._base.CancelledError": final("Work that the tool waited for was cancelled"),
-    "concurrent.futures._base.Error": final("Work that the tool waited for failed"),
+    "concurrent.futures._base.CancelledError": permanent(
+        "Work that the tool waited for was cancelled"
+    ),
+    "concurrent.futures._base.Error": permanent("Work that the tool waited for failed"),
     "concurrent.futures._base.InvalidStateError": bug(
         "The tool used a future in a state that does not allow it"
     ),
     "concurrent.futures.interpreter.ExecutionFailed": _WORKER,
-    "multiprocessing.context.AuthenticationError": no_login(
+    "multiprocessing.context.AuthenticationError": server_auth(
         "Two processes of the server did not accept each other"
     ),
     "multiprocessing.context.BufferTooShort": bug(
         "The tool received a message that is larger than its buffer"
     ),
-    "multiprocessing.context.ProcessError": final(
+    "multiprocessing.context.ProcessError": permanent(
         "A worker process of the tool failed", family="process"
     ),
-    "multiprocessing.context.TimeoutError": late(
+    "multiprocessing.context.TimeoutError": timeout(
         "A worker process of the tool did not answer in time"
     ),
     "multiprocessing.pool.MaybeEncodingError": bug("A worker's result could not be sent back"),
@@ -189,7 +189,7 @@ _WORK: Final[dict[str, Rule]] = {
     "queue.Full": outage("A queue that the tool writes to is full", family="limit"),
     "queue.ShutDown": _SHUT_DOWN,
     "subprocess.CalledProcessError": _exit_status,
-    "subprocess.SubprocessError": final(
+    "subprocess.SubprocessError": permanent(
         "A program that the tool runs could not be started", family="process"
     ),
     "subprocess.TimeoutExpired": _expired,
@@ -203,7 +203,7 @@ def _no_name(exc: BaseException) -> Verdict:
     """
     Judge a failed look-up by its EAI code, wherever in the numbers this system has it.
     """
-    number = whole(exc, "errno")
+    number = int_attr(exc, "errno")
     name = next(
         (
             name
@@ -212,40 +212,43 @@ def _no_name(exc: BaseException) -> Verdict:
         ),
         None,
     )
-    what = f"The name of a host could not be resolved{f' ({name})' if name else ''}"
+    what, note = "The name of a host could not be resolved", name or ""
     if name in {"EAI_AGAIN", "EAI_MEMORY", "EAI_SYSTEM"}:
-        return outage(what)
+        return outage(what, note=note)
+    advice = "Check the name of the host if it was given."
     return replace(
-        final(what, family="network", advice="Check the name of the host if it was given."),
-        callers=McpErrorCode.INVALID_ARGUMENTS,
+        permanent(what, note=note, family="network", advice=advice),
+        code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
     )
 
 
 def _no_host(exc: BaseException) -> Verdict:
     # netdb.h: HOST_NOT_FOUND 1, TRY_AGAIN 2, NO_RECOVERY 3, NO_DATA 4.
     what = "The name of a host could not be resolved"
-    return outage(what) if whole(exc, "errno") == 2 else final(what, family="network")
+    return outage(what) if int_attr(exc, "errno") == 2 else permanent(what, family="network")
 
 
 def _certificate(exc: BaseException) -> Verdict:
-    why = short(words(exc, "verify_message"))
+    why = short_line(str_attr(exc, "verify_message"))
     # A mismatch names the host, in quotes.
     why = why.split(",")[0] if "'" in why else why
-    what = "The TLS certificate of a service that the tool depends on could not be verified"
-    return final(f"{what}{f' ({why})' if why else ''}", family="network", advice=OPERATOR)
+    what = "The TLS certificate of {peer} could not be verified"
+    return permanent(what, note=why, family="network", advice=OPERATOR, peer=SERVICE)
 
 
 def _tls(exc: BaseException) -> Verdict:
-    reason = short(words(exc, "reason"), 64)
-    why = f" ({reason})" if reason.replace("_", "").isalnum() and reason.isupper() else ""
-    return final(
-        f"No TLS connection to a service that the tool depends on could be made{why}",
+    reason = short_line(str_attr(exc, "reason"), 64)
+    is_name = reason.replace("_", "").isalnum() and reason.isupper()
+    return permanent(
+        "No TLS connection to {peer} could be made",
+        note=reason if is_name else "",
         family="network",
         advice=OPERATOR,
+        peer=SERVICE,
     )
 
 
-_CUT_OFF: Final = outage("The TLS connection to a service that the tool depends on was cut off")
+_CUT_OFF: Final = outage("The TLS connection to {peer} was cut off", peer=SERVICE)
 
 _tunnel = re.compile(r"Tunnel connection failed: ([0-9]{3})\b").match
 
@@ -261,10 +264,12 @@ def proxy_refused(text: str, pattern: Any = _tunnel) -> Verdict | None:
     if match[1] in {"403", "407"}:
         return Verdict(
             code=McpErrorCode.NETWORK_BLOCKED,
-            message=f"A proxy does not let the connection through (HTTP {match[1]}). {OPERATOR}",
+            sentence="A proxy does not let the connection through",
+            note=f"HTTP {match[1]}",
+            advice=OPERATOR,
             family="network",
         )
-    return outage(f"A proxy could not make the connection (HTTP {match[1]})")
+    return outage("A proxy could not make the connection", note=f"HTTP {match[1]}")
 
 
 def network_error(exc: BaseException) -> Verdict | None:
@@ -273,7 +278,7 @@ def network_error(exc: BaseException) -> Verdict | None:
 
     For the wrappers that hide the reason why nothing could be sent.
     """
-    for link in below(exc):
+    for link in walk_causes(exc):
         if not isinstance(link, OSError):
             continue
         if (refused := proxy_refused(first_argument(link))) is not None:
@@ -294,60 +299,58 @@ def _stdlib_verdict(exc: BaseException) -> Verdict | None:
             return rule if isinstance(rule, Verdict) else rule(exc)
     return (
         os_error(exc)
-        if whole(exc, "errno") is not None or isinstance(exc, ConnectionError | TimeoutError)
+        if int_attr(exc, "errno") is not None or isinstance(exc, ConnectionError | TimeoutError)
         else None
     )
 
 
 def _url_status(exc: BaseException) -> Verdict:
-    status = whole(exc, "code")
+    status = int_attr(exc, "code")
     if status is None:
-        return final("The upstream API gave an answer without a status", family="http")
-    return verdict_for(status, headers=attr(exc, "headers"), url=words(exc, "url"))
+        return permanent("{peer} gave an answer without a status", family="http")
+    return verdict_for(status, headers=attr(exc, "headers"), url=str_attr(exc, "url"))
 
 
 def _url(exc: BaseException) -> Verdict:
     reason = attr(exc, "reason")
     if issubclass(type(reason), BaseException) and reason is not exc:
-        return network_error(reason) or outage("The upstream API could not be reached")
-    text = words(exc, "reason") or ""
+        return network_error(reason) or outage("{peer} could not be reached")
+    text = str_attr(exc, "reason") or ""
     if (refused := proxy_refused(text)) is not None:
         return refused
     if text.startswith(("unknown url type", "no host given", "unknown ")):
-        return final(
+        return permanent(
             "The tool was given, or made, a URL that can't be used",
             family="network",
             advice="Check the URL if it was given.",
         )
-    return outage("The upstream API could not be reached")
+    return outage("{peer} could not be reached")
 
 
 def _xmlrpc_status(exc: BaseException) -> Verdict:
-    status = whole(exc, "errcode")
+    status = int_attr(exc, "errcode")
     if status is None:
-        return final("The upstream API gave an answer without a status", family="http")
-    return verdict_for(status, headers=attr(exc, "headers"), url=words(exc, "url"))
+        return permanent("{peer} gave an answer without a status", family="http")
+    return verdict_for(status, headers=attr(exc, "headers"), url=str_attr(exc, "url"))
 
 
-_NONSENSE: Final = outage("The upstream API gave an answer that is not HTTP")
+_NONSENSE: Final = outage("{peer} gave an answer that is not HTTP")
 _MISUSED: Final = bug("The tool used an HTTP connection in a state that does not allow it")
 
 _NETWORK: Final[dict[str, Rule]] = {
     "http.client.BadStatusLine": _NONSENSE,
-    "http.client.HTTPException": final(
-        "The HTTP exchange with the upstream API failed", family="network"
+    "http.client.HTTPException": permanent(
+        "The HTTP exchange with {peer} failed", family="network"
     ),
     "http.client.ImproperConnectionState": _MISUSED,
-    "http.client.IncompleteRead": outage("The upstream API's answer was cut off"),
+    "http.client.IncompleteRead": outage("{peer}'s answer was cut off"),
     "http.client.InvalidURL": replace(
         bug("The tool was given, or made, a URL that is not valid"), family="other"
     ),
     "http.client.NotConnected": _MISUSED,
-    "http.client.RemoteDisconnected": outage(
-        "The upstream API closed the connection without an answer"
-    ),
+    "http.client.RemoteDisconnected": outage("{peer} closed the connection without an answer"),
     "http.client.UnimplementedFileMode": _MISUSED,
-    "http.cookiejar.LoadError": final(
+    "http.cookiejar.LoadError": permanent(
         "A file of cookies that the tool reads is not valid", family="data"
     ),
     "socket.gaierror": _no_name,
@@ -359,10 +362,10 @@ _NETWORK: Final[dict[str, Rule]] = {
     "ssl.SSLWantReadError": _CUT_OFF,
     "ssl.SSLWantWriteError": _CUT_OFF,
     "ssl.SSLZeroReturnError": _CUT_OFF,
-    "urllib.error.ContentTooShortError": outage("The upstream API's answer was cut off"),
+    "urllib.error.ContentTooShortError": outage("{peer}'s answer was cut off"),
     "urllib.error.HTTPError": _url_status,
     "urllib.error.URLError": _url,
-    "xmlrpc.client.Error": final("The upstream API could not carry out the call", family="http"),
+    "xmlrpc.client.Error": permanent("{peer} could not carry out the call", family="http"),
     "xmlrpc.client.ProtocolError": _xmlrpc_status,
     "xmlrpc.client.ResponseError": _unreadable("a valid XML-RPC answer"),
 }
@@ -375,20 +378,23 @@ def _mail_status(exc: BaseException) -> Verdict:
     """
     Judge by the reply code of RFC 5321: 4xx is for now, 5xx for good.
     """
-    status = whole(exc, "smtp_code")
-    what = f"The mail server refused the message{f' ({status})' if status else ''}"
-    return (
-        outage(what, family="other") if status is not None and 400 <= status < 500 else final(what)
-    )
+    status = int_attr(exc, "smtp_code")
+    what, note = "The mail server refused the message", _reply_note(status)
+    if status is not None and 400 <= status < 500:
+        return outage(what, note=note, family="other")
+    return permanent(what, note=note)
 
 
 def _mail_login(exc: BaseException) -> Verdict:
-    status = whole(exc, "smtp_code")
+    status = int_attr(exc, "smtp_code")
     if status is not None and 400 <= status < 500:
         return _mail_status(exc)
-    return no_login(
-        f"The mail server did not accept the server's credentials{f' ({status})' if status else ''}"
-    )
+    what = "The mail server did not accept the server's credentials"
+    return server_auth(what, note=_reply_note(status))
+
+
+def _reply_note(status: int | None) -> str:
+    return str(status) if status else ""
 
 
 _reply = re.compile(r"([1-5][0-9]{2})\b").match
@@ -397,32 +403,27 @@ _reply = re.compile(r"([1-5][0-9]{2})\b").match
 def _file_server(exc: BaseException) -> Verdict:
     match = _reply(first_argument(exc))
     status = match[1] if match is not None else ""
-    shown = f" ({status})" if status else ""
     if status in {"530", "532"}:
-        return no_login(f"The file server did not accept the server's credentials{shown}")
+        what = "The file server did not accept the server's credentials"
+        return server_auth(what, note=status)
     if status in {"550", "553"}:
-        return Verdict(
-            code=McpErrorCode.INVALID_ARGUMENTS,
-            message=f"The file server has no such file, or does not give it{shown}. Check the arguments.",
-            forwarded=True,
-        )
-    return final(f"The file server refused the command{shown}")
+        what = "The file server has no such file, or does not give it"
+        return refused_values(what, note=status, family="other")
+    return permanent("The file server refused the command", note=status)
 
 
 _SERVERS: Final[dict[str, Rule]] = {
-    "ftplib.Error": final("The file server gave an answer that the tool did not expect"),
+    "ftplib.Error": permanent("The file server gave an answer that the tool did not expect"),
     "ftplib.error_perm": _file_server,
     "ftplib.error_temp": outage("The file server can't do this now", family="other"),
     "imaplib.IMAP4.abort": outage("The connection to the mail server broke"),
-    "imaplib.IMAP4.error": final("The mail server refused the command"),
-    "poplib.error_proto": final("The mail server refused the command"),
+    "imaplib.IMAP4.error": permanent("The mail server refused the command"),
+    "poplib.error_proto": permanent("The mail server refused the command"),
     "smtplib.SMTPAuthenticationError": _mail_login,
     "smtplib.SMTPConnectError": outage("The mail server did not accept the connection"),
-    "smtplib.SMTPException": final("The mail server could not be used"),
-    "smtplib.SMTPRecipientsRefused": Verdict(
-        code=McpErrorCode.INVALID_ARGUMENTS,
-        message="The mail server refused every recipient. Check the addresses.",
-        forwarded=True,
+    "smtplib.SMTPException": permanent("The mail server could not be used"),
+    "smtplib.SMTPRecipientsRefused": refused_values(
+        "The mail server refused every recipient", advice="Check the addresses.", family="other"
     ),
     "smtplib.SMTPResponseException": _mail_status,
     "smtplib.SMTPServerDisconnected": outage("The mail server closed the connection"),
@@ -436,30 +437,34 @@ _OPTIONS: Final = bug(
 )
 
 _REST: Final[dict[str, Rule]] = {
-    "_curses.error": final("The tool needs a terminal, and the server has none"),
-    "_dbm.error": final("The database file of the tool can't be used", family="file"),
-    "_gdbm.error": final("The database file of the tool can't be used", family="file"),
+    "_curses.error": permanent("The tool needs a terminal, and the server has none"),
+    "_dbm.error": permanent("The database file of the tool can't be used", family="file"),
+    "_gdbm.error": permanent("The database file of the tool can't be used", family="file"),
     "argparse.ArgumentError": _OPTIONS,
     "argparse.ArgumentTypeError": _OPTIONS,
     "copy.Error": bug("The tool tried to copy something that can't be copied"),
     "ctypes.ArgumentError": bug("The tool called a C function with values of the wrong type"),
-    "dbm.error": final("The database file of the tool can't be used", family="file"),
+    "dbm.error": permanent("The database file of the tool can't be used", family="file"),
     "getopt.GetoptError": _OPTIONS,
     "io.UnsupportedOperation": bug(
         "The tool used a file or stream in a way that it does not allow"
     ),
-    "locale.Error": final(
+    "locale.Error": permanent(
         "The server's system lacks a locale that the tool needs", family="other", advice=OPERATOR
     ),
-    "mailbox.Error": final("A mailbox that the tool uses can't be read or written", family="file"),
+    "mailbox.Error": permanent(
+        "A mailbox that the tool uses can't be read or written", family="file"
+    ),
     "optparse.OptParseError": _OPTIONS,
-    "shutil.Error": final("Files could not be copied or moved", family="file"),
-    "shutil.ExecError": final("A program that the tool needs could not be run", family="process"),
+    "shutil.Error": permanent("Files could not be copied or moved", family="file"),
+    "shutil.ExecError": permanent(
+        "A program that the tool needs could not be run", family="process"
+    ),
     "shutil.ReadError": _unreadable("an archive that can be unpacked"),
     "shutil.RegistryError": bug("The tool asked for an archive format that is not known"),
-    "shutil.SpecialFileError": final("A special file can't be copied", family="file"),
-    "termios.error": final("The tool needs a terminal, and the server has none"),
-    "webbrowser.Error": final("The tool needs a browser, and the server has none"),
+    "shutil.SpecialFileError": permanent("A special file can't be copied", family="file"),
+    "termios.error": permanent("The tool needs a terminal, and the server has none"),
+    "webbrowser.Error": permanent("The tool needs a browser, and the server has none"),
 }
 
 RULES: Final[dict[str, Rule]] = {**_DATA, **_WORK, **_NETWORK, **_SERVERS, **_REST}

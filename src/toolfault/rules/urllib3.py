@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.rows import OPERATOR, bug, outage, permanent, timeout
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import OPERATOR, attr, bug, final, first_argument, late, outage, words
+from toolfault.rules._helpers import attr, first_argument, str_attr
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error
 
@@ -31,31 +32,30 @@ _quoted_host = re.compile(
 _refused_status = re.compile(r"too many ([1-5][0-9]{2}) error responses").match
 
 
-_final: Final = partial(final, family="network")
+_final: Final = partial(permanent, family="network")
 
 
-_LATE: Final = late(
-    "The upstream API did not answer in time, and whether the request was carried out is unknown"
+_LATE: Final = timeout(
+    "{peer} did not answer in time, and whether the request was carried out is unknown"
 )
-_NO_CONNECTION: Final = outage("No connection to the upstream API could be made")
+_NO_CONNECTION: Final = outage("No connection to {peer} could be made")
 _CUT_OFF: Final = outage(
-    "The connection to the upstream API broke, and whether the request was carried out is unknown"
+    "The connection to {peer} broke, and whether the request was carried out is unknown"
 )
-_CERTIFICATE: Final = _final(
-    "The TLS certificate of the upstream API could not be verified", advice=OPERATOR
-)
-_TLS: Final = _final("No TLS connection to the upstream API could be made", advice=OPERATOR)
+_CERTIFICATE: Final = _final("The TLS certificate of {peer} could not be verified", advice=OPERATOR)
+_TLS: Final = _final("No TLS connection to {peer} could be made", advice=OPERATOR)
 _PROXY: Final = outage("The connection through a proxy failed")
 _PROXY_URL: Final = _final(
     "The server is told to use a proxy under a URL that can't be used", advice=OPERATOR
 )
-_REDIRECTS: Final = _final("The upstream API redirects in a circle")
+_REDIRECTS: Final = _final("{peer} redirects in a circle")
 _GAVE_UP: Final = outage("The tool tried several times and gave up")
-_UNREADABLE: Final = _final("The upstream API's answer could not be decompressed")
+_UNREADABLE: Final = _final("{peer}'s answer could not be decompressed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
-    message="The tool was given, or made, a URL that can't be used. Check the URL if it was given.",
-    callers=McpErrorCode.INVALID_ARGUMENTS,
+    sentence="The tool was given, or made, a URL that can't be used",
+    advice="Check the URL if it was given.",
+    code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
 )
 
 # Past anything that a class puts over it.
@@ -114,7 +114,7 @@ def _connect(exc: BaseException) -> Verdict:
 
 
 def _no_name(exc: BaseException) -> Verdict:
-    host = words(exc, "_host")
+    host = str_attr(exc, "_host")
     # Older versions keep the resolver's error nowhere but in the cause.
     verdict = connecting(exc.__cause__ or inside(exc))
     return replace(verdict, urls=(host,)) if host else verdict
@@ -148,7 +148,7 @@ def unparsed(text: str) -> str:
 
 
 def _bad_url(exc: BaseException) -> Verdict:
-    location = unparsed(words(exc, "location") or "")
+    location = unparsed(str_attr(exc, "location") or "")
     return replace(_BAD_URL, urls=(location,)) if location else _BAD_URL
 
 
@@ -160,42 +160,40 @@ def _too_many(exc: BaseException) -> Verdict:
 
 
 def _gave_up(exc: BaseException) -> Verdict:
-    return replace(verdict_inside(exc) or _GAVE_UP, instead=inside(exc))
+    return replace(verdict_inside(exc) or _GAVE_UP, judge_instead=inside(exc))
 
 
 _UNREWINDABLE: Final = _final(
     "The request had to be sent again, and its body can't be read a second time", family="other"
 )
 _NOT_CHUNKED: Final = bug("The tool reads an answer in chunks that does not come in chunks")
-_MANY: Final = outage("The tool has too many connections open", family="limit")
+_MANY: Final = outage("Too many connections to {peer} are open", family="limit")
 
 #: Everything but `MaxRetryError`, which only says that one of these happened.
 _DIRECT: Final[dict[str, Rule]] = {
     "urllib3.exceptions.BodyNotHttplibCompatible": _NOT_CHUNKED,
     "urllib3.exceptions.ClosedPoolError": bug("The tool used connections that it had closed"),
     "urllib3.exceptions.ConnectTimeoutError": outage(
-        "No connection to the upstream API could be made in time"
+        "No connection to {peer} could be made in time"
     ),
     "urllib3.exceptions.DecodeError": _UNREADABLE,
     "urllib3.exceptions.EmptyPoolError": _MANY,
     "urllib3.exceptions.FullPoolError": _MANY,
-    "urllib3.exceptions.HTTPError": outage("The request to the upstream API failed"),
+    "urllib3.exceptions.HTTPError": outage("The request to {peer} failed"),
     "urllib3.exceptions.HTTPWarning": bug("A warning of the HTTP client was made an error"),
-    "urllib3.exceptions.HeaderParsingError": outage(
-        "The upstream API gave an answer that is not HTTP"
-    ),
+    "urllib3.exceptions.HeaderParsingError": outage("{peer} gave an answer that is not HTTP"),
     "urllib3.exceptions.HostChangedError": _final(
-        "The upstream API leads to another host, where the tool does not go"
+        "{peer} leads to another host, where the tool does not go"
     ),
-    "urllib3.exceptions.IncompleteRead": outage("The upstream API's answer was cut off"),
-    "urllib3.exceptions.InvalidChunkLength": outage("The upstream API's answer was cut off"),
+    "urllib3.exceptions.IncompleteRead": outage("{peer}'s answer was cut off"),
+    "urllib3.exceptions.InvalidChunkLength": outage("{peer}'s answer was cut off"),
     "urllib3.exceptions.InvalidHeader": _final(
-        "The upstream API gave an answer with a header that is not valid"
+        "{peer} gave an answer with a header that is not valid"
     ),
     "urllib3.exceptions.LocationValueError": _bad_url,
     "urllib3.exceptions.NameResolutionError": _no_name,
     "urllib3.exceptions.NewConnectionError": _connect,
-    "urllib3.exceptions.PoolError": outage("The request to the upstream API failed"),
+    "urllib3.exceptions.PoolError": outage("The request to {peer} failed"),
     "urllib3.exceptions.ProtocolError": _cut_off,
     "urllib3.exceptions.ProxyError": _proxy,
     "urllib3.exceptions.ProxySchemeUnknown": _PROXY_URL,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import LATER
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import LATER, attr
+from toolfault.rules._helpers import attr
 
 
 def _gave_up(exc: BaseException) -> Verdict:
@@ -18,8 +19,9 @@ def _gave_up(exc: BaseException) -> Verdict:
         code=McpErrorCode.INTERNAL,
         category=McpErrorCategory.TRANSIENT,
         retryable=True,
-        message=f"The tool tried several times and gave up. {LATER}",
-        instead=_of_last_attempt(exc) or exc.__cause__,
+        sentence="The tool tried several times and gave up",
+        advice=LATER,
+        judge_instead=_of_last_attempt(exc) or exc.__cause__,
     )
 
 

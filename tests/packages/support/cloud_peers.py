@@ -49,8 +49,8 @@ def facts(exc):
     Code, category and retryable by the tables alone, defaults resolved; a wrapper's are those of what is inside.
     """
     verdict = DEFAULT.verdict_on(exc)[1]
-    if verdict.instead is not None:
-        return facts(verdict.instead)
+    if verdict.judge_instead is not None:
+        return facts(verdict.judge_instead)
     category, retryable = DEFAULTS[verdict.code]
     return (
         verdict.code.value,
