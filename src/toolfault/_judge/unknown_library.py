@@ -18,7 +18,7 @@ from toolfault._json import is_mapping
 from toolfault._judge.own_names import verdict_for_name
 from toolfault._names import qualified_name
 from toolfault._verdict import Family, Verdict
-from toolfault.rules._helpers import attr, whole
+from toolfault.rules._helpers import attr, int_attr
 from toolfault.rules.http import beginning_of, verdict_for
 
 
@@ -58,7 +58,7 @@ def verdict_by_status(exc: BaseException) -> Verdict | None:
 
 def _status_of(holder: object, names: tuple[str, ...]) -> int | None:
     for name in names:
-        value = whole(holder, name)
+        value = int_attr(holder, name)
         if value is not None and 400 <= value <= 599:
             return value
     return None

@@ -30,7 +30,7 @@ from toolfault._names import META_KEY, qualified_name
 from toolfault._prose.careful import peel
 from toolfault._read.partial import Reader, claim_in, claim_of, layers, of_status
 from toolfault._record import RECORD_KEY
-from toolfault._text import WINDOW, pattern, text_of
+from toolfault._text import WINDOW, text_of
 from toolfault._untrusted import (
     SILENT,
     envelope_of,

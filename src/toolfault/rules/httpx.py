@@ -1,7 +1,7 @@
 """
 httpx and httpx2, whose classes bear the same names, and the httpcore below each.
 
-Texts of these classes hold whole URLs, so none of them is shown. Their timeouts are no builtin
+Texts of these classes hold int_attr URLs, so none of them is shown. Their timeouts are no builtin
 ``TimeoutError``.
 """
 
@@ -93,7 +93,7 @@ def _proxy(exc: BaseException) -> Verdict:
 
 def _any_error(exc: BaseException) -> Verdict:
     # SDKs derive their own errors from it, and give them the answer.
-    if whole(attr(exc, "response"), "status_code") is None:
+    if int_attr(attr(exc, "response"), "status_code") is None:
         return _FAILED
     return _status(exc)
 

@@ -71,14 +71,15 @@ _AS_UPSTREAM: Final[dict[Verdict, Verdict]] = {
     jsonrpc.SESSION_GONE: replace(
         _UNREACHABLE,
         retryable=False,
-        message="The MCP server that the tool talks to no longer knows the tool's session. "
-        f"{OPERATOR}",
+        sentence="The MCP server that the tool talks to no longer knows the tool's session",
+        advice=OPERATOR,
     ),
     jsonrpc.NO_ENDPOINT: replace(
         _UNREACHABLE,
         category=McpErrorCategory.PERMANENT,
         retryable=False,
-        message=f"What answered the tool is not an MCP server. {OPERATOR}",
+        sentence="What answered the tool is not an MCP server",
+        advice=OPERATOR,
     ),
     jsonrpc.NO_TOOL: _NO_TOOL,
     jsonrpc.ARGUMENTS: _ARGUMENTS,
