@@ -508,7 +508,7 @@ class Finder(Case):
         text = self.authored(exc).strip().partition("\n")[0] or None
         said = careful(text_of(exc), tool=self.call.tool, arguments=self.call.arguments)
         if said is not None and not self._blames_wrongly(said, exc, verdict):
-            said = replace(said, message=None)
+            said = replace(said, sentence=None)
             return Finding(verdict=said, leaf=exc, reason="a library's words", text=text)
         if not is_library_class:
             return None

@@ -16,7 +16,7 @@ from typing import Final
 from toolfault._names import qualified_name
 from toolfault._text import one_line, text_of
 from toolfault._verdict import Verdict
-from toolfault.rules._helpers import attr, first_argument, whole, words
+from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 
 
 #: How much of a text is looked at, in characters.
@@ -99,7 +99,7 @@ def _database(exc: BaseException, text: str) -> str:
         case _:
             pass
     said = _primary(exc) or _values("…", _rows("", text)).strip()
-    if str(words(exc, "sqlstate")).startswith("22"):
+    if str(str_attr(exc, "sqlstate")).startswith("22"):
         said = _literal('"…"', said)
     return "" if _connection(said) else said
 
@@ -109,11 +109,11 @@ def _primary(exc: BaseException) -> str:
     Return the parts of a PostgreSQL error that hold no rows.
     """
     holder = attr(exc, "diag") or exc
-    message = words(holder, "message_primary") or words(exc, "message")
-    if not message or words(exc, "sqlstate") is None:
+    message = str_attr(holder, "message_primary") or str_attr(exc, "message")
+    if not message or str_attr(exc, "sqlstate") is None:
         return ""
-    column = words(holder, "column_name")
-    hint = words(holder, "message_hint") or words(exc, "hint")
+    column = str_attr(holder, "column_name")
+    hint = str_attr(holder, "message_hint") or str_attr(exc, "hint")
     parts = [message, f"(column {column})" if column and column not in message else ""]
     return " ".join([*filter(None, parts), *([f"HINT: {hint}"] if hint else [])])
 
@@ -139,7 +139,7 @@ def _web(_exc: BaseException, text: str) -> str:
 
 
 def _command(exc: BaseException, _text: str) -> str:
-    status, seconds = whole(exc, "returncode"), attr(exc, "timeout")
+    status, seconds = int_attr(exc, "returncode"), attr(exc, "timeout")
     if status is None:
         return f"the command timed out after {seconds} seconds" if seconds else "the command failed"
     if status < 0:
@@ -187,7 +187,7 @@ def _file(exc: BaseException, text: str) -> str:
 
 
 def _message(name: str) -> Callable[[BaseException], str]:
-    return lambda exc: words(exc, name) or ""
+    return lambda exc: str_attr(exc, name) or ""
 
 
 #: By the class that says it: its text as it may be quoted.

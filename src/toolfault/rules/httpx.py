@@ -109,9 +109,7 @@ _STREAM: Final = bug("The tool used a request or an answer in a state that does 
 
 _NOT_HTTP: Final = outage("{peer} gave an answer that is not HTTP")
 _CLOSED: Final = outage("{peer} closed the connection without an answer")
-_CLOSED_MIDWAY: Final = outage(
-    "{peer} closed the connection before its answer was complete"
-)
+_CLOSED_MIDWAY: Final = outage("{peer} closed the connection before its answer was complete")
 
 
 def _remote_protocol(exc: BaseException) -> Verdict:
