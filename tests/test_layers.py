@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
-    {"_json", "_names", "_options", "_text", "_version"},
+    {"_json", "_names", "_version"},
+    {"_options", "_text"},
     {"_codes"},
     {"_record", "_redact", "_causes", "_schema"},
     {"_envelope", "_verdict"},

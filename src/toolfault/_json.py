@@ -1,11 +1,16 @@
 """
-What kind of JSON value something is, told to type checkers too.
+JSON values: what kind one is, and the one walker that copies them within a budget.
+
+Rule 1: a value is what its class is, not what the object says of itself.
+Rule 2: a walk ends: its depth, and the room for what it copies, are bounded by whoever starts it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeGuard
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, TypeGuard
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
@@ -21,3 +26,161 @@ def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     Tell whether a value is an array of JSON.
     """
     return isinstance(value, list | tuple)
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """
+    Tell whether a value is a text by its real class; an object may lie about it.
+    """
+    return issubclass(type(value), str)
+
+
+def is_int(value: object) -> TypeGuard[int]:
+    """
+    Tell whether a value is an integer by its real class, and no boolean.
+    """
+    return issubclass(type(value), int) and type(value) is not bool
+
+
+# ---- copying within a budget
+
+#: The longest int, in bits, that is copied; Python refuses to read back some 14,000, and other
+#: languages far less.
+MAX_INT_BITS: Final = 4096
+
+# Past anything that a subclass puts over them.
+_ITEMS: Final[Any] = dict.__dict__["items"]
+_TEXT: Final[Any] = str.__dict__["__str__"]
+_ITERATORS: Final[tuple[tuple[type, Any], ...]] = (
+    (list, list.__dict__["__iter__"]),
+    (tuple, tuple.__dict__["__iter__"]),
+)
+
+
+class TooLarge(ValueError):  # noqa: N818 -- read as a sentence where it is caught
+    """
+    A value does not fit into the room of a strict copy.
+    """
+
+
+class JsonCopier:
+    """
+    Copies values as JSON that every serializer takes.
+
+    Numbers, booleans and null stay, but NaN and the infinities, which no JSON has, become null.
+
+    Args:
+        text: Returns a text as it may leave; the second argument is the name of its member, or "".
+        key: Returns the name of a member as it may leave, whatever the key is.
+        other: Returns what stands for a value that is no JSON, lies too deep, or is an integer that
+            readers refuse.
+        depth: How many levels of objects and arrays are copied.
+        members: How many members of each are copied.
+        room: How much is copied in all: each text counts its characters, each value *cost*.
+        cost: What one value counts, so that *room* bounds their number.
+        strict: True raises `TooLarge` where the room or the depth ends; False leaves out the rest.
+    """
+
+    __slots__ = ("_cost", "_depth", "_key", "_members", "_other", "_room", "_strict", "_text")
+
+    def __init__(
+        self,
+        *,
+        text: Callable[[str, str], str],
+        key: Callable[[object], str],
+        other: Callable[[object], Any],
+        depth: int,
+        members: int | None = None,
+        room: float = math.inf,
+        cost: int = 1,
+        strict: bool = False,
+    ) -> None:
+        self._text = text
+        self._key = key
+        self._other = other
+        self._depth = depth
+        self._members = members
+        self._room = room
+        self._cost = cost
+        self._strict = strict
+
+    def copy(self, value: object) -> Any:
+        """
+        Return a copy of a value, made of new dicts and lists.
+
+        Raises:
+            TooLarge: The copy is strict, and the value too large or too deep.
+        """
+        return self._copy(value, "", self._depth)
+
+    def _copy(self, value: object, name: str, depth: int) -> Any:
+        self._spend(self._cost)
+        kind = type(value)
+        if issubclass(kind, str):
+            return self._text(self._cut(_TEXT(value)), name)
+        if value is None or kind is bool:
+            return value
+        if issubclass(kind, int):
+            return value if _is_readable(value) else self._other(value)
+        if issubclass(kind, float):
+            return value if _is_finite(value) else None
+        if not (is_mapping(value) or is_array(value)):
+            return self._other(value)
+        if depth == 0:
+            return self._too_deep(value)
+        if is_mapping(value):
+            return dict(self._pairs(value, depth))
+        return list(self._items(value, depth))
+
+    def _pairs(self, value: Mapping[Any, Any], depth: int) -> Iterator[tuple[str, Any]]:
+        for key, item in islice(_pairs_of(value), self._members):
+            if self._room <= 0:
+                return
+            name = self._cut(self._key(key))
+            yield name, self._copy(item, name, depth - 1)
+
+    def _items(self, value: object, depth: int) -> Iterator[Any]:
+        for item in islice(_items_of(value), self._members):
+            if self._room <= 0:
+                return
+            yield self._copy(item, "", depth - 1)
+
+    def _too_deep(self, value: object) -> Any:
+        if self._strict:
+            raise TooLarge("the value is too deep")
+        return self._other(value)
+
+    def _spend(self, amount: int) -> None:
+        self._room -= amount
+        if self._strict and self._room < 0:
+            raise TooLarge("the value is too large")
+
+    def _cut(self, text: str) -> str:
+        if len(text) > self._room and not self._strict:
+            text = text[: max(0, int(self._room))]
+        self._spend(len(text))
+        return text
+
+
+def _is_readable(value: Any) -> bool:
+    return int.bit_length(value) < MAX_INT_BITS
+
+
+def _is_finite(value: Any) -> bool:
+    return math.isfinite(value)
+
+
+def _pairs_of(value: Mapping[Any, Any]) -> Any:
+    if issubclass(type(value), dict):
+        return _ITEMS(value)
+    try:
+        return iter(list(value.items()))
+    except Exception:  # noqa: BLE001 -- a stranger's mapping may raise anything; it counts as empty
+        return iter(())
+
+
+def _items_of(value: object) -> Any:
+    for kind, iterate in _ITERATORS:
+        if issubclass(type(value), kind):
+            return iterate(value)
+    return iter(())

@@ -20,7 +20,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any, Final, Literal, Protocol, TypeGuard, get_args
 
-from toolfault._json import is_array, is_mapping
+from toolfault._json import JsonCopier, TooLarge, is_array, is_mapping
 
 
 #: Where a record stands in the A2C ``details`` or result ``meta``, and in the metadata of an A2A
@@ -38,6 +38,7 @@ MAX_RECORD: Final = 16384
 #: How many values of an original are looked at to make its texts safe, and what stands where one
 #: can't be.
 _MAX_VALUES: Final = 512
+_MAX_DEPTH: Final = 16
 _REMOVED: Final = "[redacted]"
 
 #: The version of the format.
@@ -170,31 +171,21 @@ def passed_on(text: object, safe: Callable[[str], str], *, body: bool = True) ->
         return None
     original: Any = None
     if body and record.body is not None:
+        copier = JsonCopier(
+            text=lambda text, name: _safe_text(name, safe(text), safe),
+            key=lambda key: safe(str(key)),
+            other=lambda _value: None,
+            depth=_MAX_DEPTH,
+            room=_MAX_VALUES * MAX_RECORD,
+            cost=MAX_RECORD,
+            strict=True,
+        )
         try:
-            original = _made_safe(record.body, "", safe, [_MAX_VALUES])
-        except OverflowError:
+            original = copier.copy(record.body)
+        except TooLarge:
             original = None
     profile, version = safe(record.profile), safe(record.version)
     return replace(record, profile=profile, version=version, body=original, fault=None).to_text()
-
-
-def _made_safe(
-    value: Any, name: str, safe: Callable[[str], str], left: list[int], depth: int = 16
-) -> Any:
-    """
-    Return a value whose texts are safe; *left* counts down what may still be looked at.
-    """
-    left[0] -= 1
-    if left[0] < 0 or not depth:
-        raise OverflowError("more than is looked at")
-    if isinstance(value, str):
-        return _safe_text(name, safe(value), safe)
-    if is_mapping(value):
-        named = ((safe(key), item) for key, item in value.items())
-        return {name: _made_safe(item, name, safe, left, depth - 1) for name, item in named}
-    if is_array(value):
-        return [_made_safe(item, name, safe, left, depth - 1) for item in value]
-    return value
 
 
 def _safe_text(name: str, text: str, safe: Callable[[str], str]) -> str:

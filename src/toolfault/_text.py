@@ -16,6 +16,8 @@ import unicodedata
 from functools import cache
 from typing import Any, Final, cast
 
+from toolfault._json import JsonCopier
+
 
 #: How much of any text is looked at, in characters.
 WINDOW: Final = 8192
@@ -29,15 +31,12 @@ CAUSE_BYTES: Final = 400
 _DEPTH: Final = 8
 _ARGUMENTS: Final = 16
 
-#: The longest int, in bits, that is written out; Python itself refuses at some 14,000.
-_INT_BITS: Final = 4096
+#: How much of an object is written out that stands inside a container, in characters.
+_OTHER: Final = 512
 
 # Past anything that a class puts over them.
 _ARGS: Final[Any] = BaseException.__dict__["args"]
 _NAME: Final[Any] = type.__dict__["__name__"]
-_ITEMS: Final[Any] = dict.__dict__["items"]
-_LIST: Final[Any] = list.__dict__["__iter__"]
-_TUPLE: Final[Any] = tuple.__dict__["__iter__"]
 
 
 @cache
@@ -134,8 +133,7 @@ def _text_or_none(value: object) -> str | None:
         if issubclass(kind, (bytes, bytearray)):
             return bytes(cast("bytes", value)[:WINDOW]).decode("utf-8", "replace")
         if issubclass(kind, (dict, list)) or kind is tuple:
-            plain_data = _bounded(value, [WINDOW], _DEPTH)
-            return json.dumps(plain_data, ensure_ascii=False, separators=(",", ":"))[:WINDOW]
+            return json.dumps(_as_json(value), ensure_ascii=False, separators=(",", ":"))[:WINDOW]
         return str.__str__(str(value))[:WINDOW]
     except KeyboardInterrupt:
         # They may come from a signal handler, and then have nothing to do with this object.
@@ -144,43 +142,18 @@ def _text_or_none(value: object) -> str | None:
         return None
 
 
-def _bounded(value: object, room: list[int], depth: int) -> object:
-    """
-    Return a copy that JSON can write, with about ``room[0]`` characters left for its content.
-    """
-    kind = type(value)
-    if issubclass(kind, str):
-        text = str.__str__(cast("str", value))[: max(0, room[0])]
-        room[0] -= len(text)
-        return text
-    room[0] -= 1
-    if (
-        value is None
-        or kind in (bool, float)
-        or (kind is int and cast("int", value).bit_length() < _INT_BITS)
-    ):
-        return value
-    if not issubclass(kind, (dict, list, tuple)):
-        text = safe_str(value)[: max(0, room[0])]
-        room[0] -= len(text)
-        return text
-    if depth == 0:
-        return "…"
-    if issubclass(kind, dict):
-        pairs: dict[str, object] = {}
-        for key, item in _ITEMS(value):
-            if room[0] <= 0:
-                break
-            name = safe_str(key)[: room[0]]
-            room[0] -= len(name)
-            pairs[name] = _bounded(item, room, depth - 1)
-        return pairs
-    items: list[object] = []
-    for item in (_LIST if issubclass(kind, list) else _TUPLE)(value):
-        if room[0] <= 0:
-            break
-        items.append(_bounded(item, room, depth - 1))
-    return items
+def _as_json(value: object) -> Any:
+    copier = JsonCopier(text=_unchanged, key=safe_str, other=_short, depth=_DEPTH, room=WINDOW)
+    return copier.copy(value)
+
+
+def _unchanged(text: str, _name: str) -> str:
+    return text
+
+
+def _short(value: object) -> str:
+    # What lies too deep is left out; what is no JSON has a text.
+    return "…" if issubclass(type(value), (dict, list, tuple)) else safe_str(value)[:_OTHER]
 
 
 # ---- characters

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, made
-from toolfault._json import is_array, is_mapping
+from toolfault._json import JsonCopier, is_array, is_text
 from toolfault._record import RECORD_FACT, read_record
 from toolfault._redact import Redactor
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, safe_str
@@ -26,6 +26,10 @@ MAX_CAUSES: Final = 8
 #: The size of an id, or of a foreign code, in bytes; and how many violations are kept.
 ID_BYTES: Final = 128
 _MAX_VIOLATIONS: Final = 32
+
+#: How much of them is sanitized in all, in characters, and how many a value counts for at least.
+_VIOLATIONS_ROOM: Final = 16384
+_VALUE_COST: Final = 32
 
 _ORIGINS: Final = frozenset(get_args(Origin))
 _OUTCOMES: Final = frozenset(get_args(Outcome))
@@ -144,27 +148,30 @@ def facts_of(ours: Mapping[Any, Any]) -> tuple[Outcome | None, dict[str, Any]]:
         facts["upstream_status"] = status
     violations: Any = ours.get("violations")
     if is_array(violations):
-        facts["violations"] = [_tidy(item, 3) for item in violations[:_MAX_VIOLATIONS]]
+        facts["violations"] = _tidy(violations)
     # Carried as it came: the dialects check it before anything of it counts, or is shown.
     if read_record(record := ours.get(RECORD_FACT)) is not None:
         facts[RECORD_FACT] = record
     return facts.get("outcome"), facts
 
 
-def _tidy(value: Any, depth: int) -> Any:
-    if isinstance(value, str):
-        return shown(value, CAUSE_BYTES)
-    if (
-        value is None
-        or isinstance(value, bool | float)
-        or (isinstance(value, int) and abs(value) < 2**63)
-    ):
-        return value
-    if depth and is_mapping(value):
-        pairs = list(value.items())[:_MAX_VIOLATIONS]
-        return {shown(safe_str(key), ID_BYTES): _tidy(item, depth - 1) for key, item in pairs}
-    if depth and is_array(value):
-        return [_tidy(item, depth - 1) for item in value[:_MAX_VIOLATIONS]]
+def _tidy(violations: object) -> Any:
+    """
+    Return what a peer says of refused arguments, its texts sanitized and all of it bounded.
+    """
+    copier = JsonCopier(
+        text=lambda text, _name: shown(text, CAUSE_BYTES),
+        key=lambda key: shown(safe_str(key), ID_BYTES),
+        other=_nothing,
+        depth=4,
+        members=_MAX_VIOLATIONS,
+        room=_VIOLATIONS_ROOM,
+        cost=_VALUE_COST,
+    )
+    return copier.copy(violations)
+
+
+def _nothing(_value: object) -> None:
     return None
 
 
@@ -173,6 +180,6 @@ def http_status(value: Any) -> int | None:
     Return the HTTP status of a failure that a value is, also where it is spelled as a text. None:
     it is none.
     """
-    if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
+    if is_text(value) and len(value) == 3 and value.isascii() and value.isdigit():
         value = int(value)
     return value if type(value) is int and 400 <= value <= 599 else None

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
 from toolfault._advice import advice_for, with_advice
-from toolfault._json import is_array, is_mapping
+from toolfault._json import JsonCopier, is_array, is_mapping, is_text
 from toolfault._names import META_KEY, META_VERSION
-from toolfault._text import encodable
+from toolfault._text import encodable, safe_str
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -134,18 +133,19 @@ def json_safe(value: Any, depth: int = 8) -> Any:
     """
     Return a value as JSON that every serializer takes: finite numbers, encodable text; what is
     deeper becomes text.
+
+    Args:
+        value: Any object.
+        depth: How many levels of objects and arrays stay.
     """
-    if isinstance(value, str):
-        return encodable(value)
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if depth and is_mapping(value):
-        return {encodable(str(key)): json_safe(item, depth - 1) for key, item in value.items()}
-    if depth and is_array(value):
-        return [json_safe(item, depth - 1) for item in value]
-    return encodable(str(value))
+    copier = JsonCopier(
+        text=lambda text, _name: encodable(text), key=_text, other=_text, depth=depth
+    )
+    return copier.copy(value)
+
+
+def _text(value: object) -> str:
+    return encodable(safe_str(value))
 
 
 # ---- the reader
@@ -306,9 +306,9 @@ def as_flag(value: Any) -> bool | None:
     """
     Return a peer's boolean, also where it is spelled as a text. None: it is neither.
     """
-    if isinstance(value, str):
+    if is_text(value):
         return {"true": True, "false": False}.get(value[:8].strip().lower())
-    return value if isinstance(value, bool) else None
+    return value if type(value) is bool else None
 
 
 def texts_of(content: Any) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from toolfault._causes import causes_of, is_group, leaves_of
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import made
-from toolfault._json import is_array, is_mapping
+from toolfault._json import JsonCopier
 from toolfault._judge.case import (
     SILENT,
     Case,
@@ -39,7 +39,6 @@ from toolfault._text import (
     text_of,
 )
 from toolfault._verdict import Family, Origin, Outcome, Verdict
-from toolfault._wire import json_safe
 from toolfault.errors import ToolFault
 from toolfault.rules._helpers import attr
 
@@ -105,7 +104,7 @@ class Composer:
         if verdict.upstream_status is not None:
             facts["upstream_status"] = verdict.upstream_status
         if finding.violations:
-            facts["violations"] = self._safe_value(finding.violations, _MAX_FACT_DEPTH)
+            facts["violations"] = self._safe_value(finding.violations)
         outcome = verdict.outcome or _OUTCOMES[self._case.call.phase]
         if finding.author is None or not finding.author.facts:
             return ToolFault.of(envelope, outcome=outcome, facts=facts)
@@ -119,7 +118,7 @@ class Composer:
         message.
         """
         own = {key: value for key, value in facts.items() if key not in _OURS}
-        safe: dict[str, Any] = self._safe_value(own, _MAX_FACT_DEPTH)
+        safe: dict[str, Any] = self._safe_value(own)
         # Where a failure came from in another vocabulary: whole, or of no use.
         withheld = self._case.policy.disclosure is Disclosure.WITHHELD
         record = passed_on(
@@ -127,18 +126,15 @@ class Composer:
         )
         return safe if record is None else {**safe, RECORD_FACT: record}
 
-    def _safe_value(self, value: Any, depth: int) -> Any:
-        if is_mapping(value) and depth:
-            pairs = list(value.items())[:_MAX_FACTS]
-            return {
-                self._shown(safe_str(key), HINT_BYTES): self._safe_value(item, depth - 1)
-                for key, item in pairs
-            }
-        if is_array(value) and depth:
-            return [self._safe_value(item, depth - 1) for item in value[:_MAX_FACTS]]
-        if value is None or isinstance(value, bool | int | float):
-            return json_safe(value)
-        return self._shown(safe_str(value), HINT_BYTES)
+    def _safe_value(self, value: Any) -> Any:
+        copier = JsonCopier(
+            text=lambda text, _name: self._shown(text, HINT_BYTES),
+            key=lambda key: self._shown(safe_str(key), HINT_BYTES),
+            other=lambda item: self._shown(safe_str(item), HINT_BYTES),
+            depth=_MAX_FACT_DEPTH,
+            members=_MAX_FACTS,
+        )
+        return copier.copy(value)
 
     def _as_declared(self, finding: Finding) -> Verdict:
         """

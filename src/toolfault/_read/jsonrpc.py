@@ -17,7 +17,7 @@ from typing import Any, Final, TypeGuard
 
 from toolfault._causes import causes_of, leaves_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._json import is_array
+from toolfault._json import is_array, is_int, is_text
 from toolfault._meanings.jsonrpc import (
     BROKEN,
     SESSION_GONE,
@@ -56,12 +56,7 @@ def is_rpc_error(obj: object) -> bool:
     """
     Tell whether something is a JSON-RPC error, whatever class it is of.
     """
-    code = member(obj, "code")
-    return (
-        isinstance(code, int)
-        and not isinstance(code, bool)
-        and isinstance(member(obj, "message"), str)
-    )
+    return is_int(member(obj, "code")) and is_text(member(obj, "message"))
 
 
 def of_rpc(error: object, reader: Reader) -> ToolFault:

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
-from toolfault._json import is_mapping
+from toolfault._json import is_mapping, is_text
 from toolfault._prose.careful import looks_failed, peel
 from toolfault._read.frameworks import retold
 from toolfault._read.jsonrpc import (
@@ -29,9 +29,9 @@ from toolfault._read.jsonrpc import (
 )
 from toolfault._read.partial import Reader, claim_in, claim_of, layers, said_in
 from toolfault._text import MESSAGE_BYTES, WINDOW, pattern, safe_str
-from toolfault._untrusted import facts_of, full_envelope, of_verdict, shown
+from toolfault._untrusted import facts_of, full_envelope, http_status, of_verdict, shown
 from toolfault._verdict import Outcome, Verdict
-from toolfault._wire import Reading, json_in, member, read
+from toolfault._wire import Reading, as_flag, as_mapping, json_in, member, read
 from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import FoundIn, ToolFault
 
@@ -137,37 +137,54 @@ def _parsed(anything: object, reader: Reader, depth: int) -> ToolFault | None:
     return _of_message(anything, reader, depth) if depth else None
 
 
-def _of_message(anything: object, reader: Reader, depth: int) -> ToolFault | None:
-    # What holds a result, or stands where one would.
-    if (payload := of_payload(anything)) is not None:
-        return payload
-    if is_mapping(anything) and (foreign := of_dialect(anything)) is not None:
+def _of_message(answer: object, reader: Reader, depth: int) -> ToolFault | None:
+    """
+    Return the fault of what holds a result, or stands where one would; None if it is a success.
+    """
+    foreign = of_payload(answer)
+    if foreign is None and is_mapping(answer):
+        foreign = of_dialect(answer)
+    if foreign is not None:
         return foreign
-    if is_rpc_error(anything):
-        return None if _says_it_worked(anything) else of_rpc(anything, reader)
-    status = member(anything, "status")
-    if isinstance(status, str) and member(anything, "taskId", "task_id") is not None:
-        return _of_task(anything, status, reader, depth)
-    if (task := member(anything, "task")) is not None and member(
-        task, "taskId", "task_id"
-    ) is not None:
-        # As a task's creation is answered.
-        return _parsed(task, reader, depth - 1)
-    error = member(anything, "error")
+    if is_rpc_error(answer):
+        return None if _says_it_worked(answer) else of_rpc(answer, reader)
+    for task in (answer, member(answer, "task")):
+        if member(task, "taskId", "task_id") is not None:
+            return _of_task(task, reader, depth)
+    return _of_response(answer, reader, depth)
+
+
+def _of_response(answer: object, reader: Reader, depth: int) -> ToolFault | None:
+    error = member(answer, "error")
     if error is not None and is_rpc_error(error):
         return of_rpc(error, reader)
-    if error is not None and is_mapping(error) and (claim := claim_of(error)):
+    if is_mapping(error) and (claim := claim_of(error)):
         return claim.fault("jsonrpc_error", reader, received=error)
-    if (inner := member(anything, "result")) is not None:
+    inner = member(answer, "result")
+    if inner is not None:
         # A response with a result is a success; what has the members of an error in it is the
         # tool's data.
         return None if is_rpc_error(inner) else _parsed(inner, reader, depth - 1)
-    envelope = full_envelope(anything)
-    return (
-        None
-        if envelope is None
-        else ToolFault.of(envelope, found_in="structured_content", received=anything)
-    )
+    if error is not None and member(answer, "jsonrpc") is not None:
+        return _of_prose([], reader, McpErrorCode.UNKNOWN, received=answer)
+    if (failed := _of_http(answer, reader)) is not None:
+        return failed
+    envelope = full_envelope(answer)
+    if envelope is None:
+        return None
+    return ToolFault.of(envelope, found_in="structured_content", received=answer)
+
+
+def _of_http(answer: object, reader: Reader) -> ToolFault | None:
+    """
+    Return the fault of an HTTP answer with a failed status and an error in its body, else None.
+    """
+    status = http_status(member(answer, "status"))
+    body = as_mapping(member(answer, "body"))
+    if status is None or member(body, "error") is None:
+        return None
+    claim = claim_of({**body, "status": status})
+    return None if claim is None else claim.fault("prose", reader, received=answer)
 
 
 def _says_it_worked(anything: object) -> bool:
@@ -182,20 +199,23 @@ def _says_it_worked(anything: object) -> bool:
 _WORKED: Final = r"(?i)\W{0,8}(?:ok|okay|success|successful|succeeded|done)\W{0,8}\Z"
 
 
-def _of_task(task: object, status: str, reader: Reader, depth: int) -> ToolFault | None:
+def _of_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
     # A completed task may hold a failed result; a failed one holds the error that ended it, in one
     # of two places.
-    if (inner := member(task, "result")) is not None:
+    inner = member(task, "result")
+    if inner is not None:
         return _parsed(inner, reader, depth - 1)
-    if status != "failed":
+    status = member(task, "status")
+    if is_text(status) and status != "failed":
         return None
     error = member(task, "error")
     if error is not None and is_rpc_error(error):
         return of_rpc(error, reader)
+    if not is_text(status):
+        return _of_response(task, reader, depth)
     said = member(task, "statusMessage", "status_message")
-    return _of_prose(
-        [said] if isinstance(said, str) else [], reader, McpErrorCode.INTERNAL, received=task
-    )
+    texts = [said] if is_text(said) else []
+    return _of_prose(texts, reader, McpErrorCode.INTERNAL, received=task)
 
 
 def _of_result(reading: Reading, reader: Reader) -> ToolFault:
@@ -270,15 +290,56 @@ def _suspected(reading: Reading, reader: Reader) -> ToolFault | None:
 
 
 def _fallback(anything: object) -> ToolFault | None:
-    # The class as it is, not as the object says.
-    if (
-        not issubclass(type(anything), Exception)
-        and member(anything, "isError", "is_error") is not True
-    ):
+    """
+    Return a failure for an answer that could not be read but says error; None if it does not.
+    """
+    if not _says_error(anything):
         return None
     return ToolFault.of(
         McpExecuteError.new(McpErrorCode.UNKNOWN, _UNREADABLE), found_in="exception"
     )
+
+
+def _says_error(answer: object) -> bool:
+    """
+    Tell whether an answer, or the result in it, says by a flag or a member that it is a failure.
+    """
+    try:
+        answer = retold(answer) or answer
+    except Exception:  # noqa: BLE001 -- a stranger's object; what it says itself still counts
+        _log.exception("the form of an answer could not be read")
+    for _ in range(_MAX_DEPTH):
+        # By its real class: the object may lie about it.
+        if is_exception(answer):
+            return issubclass(type(answer), Exception)
+        if is_text(answer):
+            answer = json_in(answer)
+        if _has_error(answer):
+            return True
+        answer = member(answer, "result", "task")
+    return False
+
+
+def _has_error(answer: object) -> bool:
+    """
+    Tell whether an answer has a flag, an error, the members of an error or a failed status.
+    """
+    if as_flag(member(answer, "isError", "is_error")) is True:
+        return True
+    if member(answer, "error") is not None:
+        return True
+    if is_rpc_error(answer):
+        return not _says_it_worked(answer)
+    status = member(answer, "status")
+    if is_text(status) and status in _FAILED:
+        return True
+    return any(http_status(member(answer, name)) is not None for name in _STATUS_NAMES)
+
+
+_STATUS_NAMES: Final = ("status", "statusCode", "status_code")
+
+#: The status of a task, or of a framework's message, that failed.
+_FAILED: Final = ("failed", "error")
 
 
 # ---- prose

@@ -333,7 +333,7 @@ def _details(data: Any, kind: str) -> Iterator[Mapping[Any, Any]]:
 
 def _others(data: Any) -> Iterator[Mapping[Any, Any]]:
     for item in data[:_MAX_DETAILS] if is_array(data) else ():
-        if is_mapping(item) and item.get("@type") not in {ERROR_INFO, BAD_REQUEST, None}:
+        if is_mapping(item) and item.get("@type") not in (ERROR_INFO, BAD_REQUEST, None):
             yield item
 
 
@@ -360,7 +360,7 @@ def is_problem(body: Mapping[Any, Any]) -> bool:
 
 def _number(details: Any, reason: str | None, status: str) -> int:
     info = next(_details(details, ERROR_INFO), None)
-    if info is not None and info.get("domain") in {DOMAIN, "", None}:
+    if info is not None and info.get("domain") in (DOMAIN, "", None):
         reason = _said(info.get("reason"))
     row = error_type(reason) if reason else None
     return CODE_OF_STATUS.get(status, -32603) if row is None else row.code
