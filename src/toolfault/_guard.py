@@ -25,7 +25,16 @@ from toolfault._judge.compose import Composer
 from toolfault._judge.deliberate import Home
 from toolfault._judge.log import Reporter
 from toolfault._names import class_name
-from toolfault._options import flag, is_plain_function, one_of, packages, seconds, several
+from toolfault._options import (
+    explain_unknown_options,
+    flag,
+    is_plain_function,
+    one_of,
+    packages,
+    seconds,
+    several,
+    unknown_option,
+)
 from toolfault._prose.careful import careful
 from toolfault._redact import Redactor
 from toolfault._registry import Expect, Registry
@@ -57,12 +66,11 @@ _log = logging.getLogger("toolfault")
 _MAX_TEXT: Final = 8192
 
 
-class GuardOptions(TypedDict, total=False):
+class OptionsBesideTimeout(TypedDict, total=False):
     """
-    What a tool may decide for itself; see `Guard`.
+    The options that a tool may set for itself, but for its timeout; see `Guard`.
     """
 
-    timeout: float | None
     expect: Expect
     credentials: Literal["caller", "server"]
     arguments_forwarded: bool
@@ -72,6 +80,14 @@ class GuardOptions(TypedDict, total=False):
     upstream_text: bool
     guidance: Guidance | str
     on_failure: Iterable[FailureHook]
+
+
+class GuardOptions(OptionsBesideTimeout, total=False):
+    """
+    The options that a tool may set for itself; see `Guard`.
+    """
+
+    timeout: float | None
 
 
 class _Prepared(NamedTuple):
@@ -86,6 +102,7 @@ class _Prepared(NamedTuple):
     homes: WeakKeyDictionary[object, Home]
 
 
+@explain_unknown_options
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guard:
     """
@@ -175,7 +192,7 @@ class Guard:
         flag("arguments_forwarded", self.arguments_forwarded)
         flag("upstream_text", self.upstream_text)
         self._freeze("also", packages("also", self.also))
-        self._freeze("secrets", several("secrets", self.secrets))
+        self._freeze("secrets", several("secrets", self.secrets, secret=True))
         self._freeze("on_failure", several("on_failure", self.on_failure))
         if self.egress_allow is not None:
             self._freeze("egress_allow", several("egress_allow", self.egress_allow))
@@ -228,8 +245,7 @@ class Guard:
         """
         unknown = given.keys() - GuardOptions.__annotations__.keys()
         if unknown:
-            known = ", ".join(sorted(GuardOptions.__annotations__))
-            raise TypeError(f"a tool has no option {', '.join(sorted(unknown))}; there are {known}")
+            raise unknown_option("a tool", min(unknown), sorted(GuardOptions.__annotations__))
         guard = replace(self, **given)
         guard._share(self._prepared, own_rules="expect" in given, own_homes="also" in given)  # noqa: SLF001 -- of its own class
         return guard

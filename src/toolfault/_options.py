@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, cast
 
 
 _C = TypeVar("_C", bound=type)
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def seconds(name: str, value: object) -> None:
@@ -126,16 +127,26 @@ def takes_one(function: Callable[..., Any]) -> bool:
 # ---- names that do not exist
 
 
+def nearest(given: object, known: Iterable[str]) -> str | None:
+    """
+    Return the known name that is nearest to *given*, in whatever case; None if none is near.
+    """
+    if not isinstance(given, str):
+        return None
+    from difflib import get_close_matches  # noqa: PLC0415 -- only mistakes need it
+
+    names = {name.lower(): name for name in known}
+    asked = given.strip().lower().replace("-", "_")[:64]
+    near = get_close_matches(asked, names, n=1, cutoff=0.6)
+    return names[near[0]] if near else None
+
+
 def did_you_mean(given: object, known: Iterable[str]) -> str:
     """
     Return "; did you mean 'x'?" for the known name that is nearest to *given*; "" if none is near.
     """
-    if not isinstance(given, str):
-        return ""
-    from difflib import get_close_matches  # noqa: PLC0415 -- only mistakes need it
-
-    near = get_close_matches(given.strip().lower().replace("-", "_")[:64], known, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(given, known)
+    return "" if near is None else f"; did you mean {near!r}?"
 
 
 #: What people call our options, from other libraries.
@@ -170,9 +181,34 @@ def unknown_option(owner: str, given: str, known: Iterable[str]) -> TypeError:
     meant = [name for name in names if given in _SYNONYMS.get(name, ())]
     near = f"; did you mean {meant[0]!r}?" if meant else did_you_mean(given, names)
     dot = "" if near else "."
-    return TypeError(
-        f"{owner} has no option {given!r}{near}{dot} Its options are {', '.join(names)}"
-    )
+    return TypeError(f"{owner} has no option {given}{near}{dot} Its options are {', '.join(names)}")
+
+
+def check_keywords(passes_to: type) -> Callable[[_F], _F]:
+    """
+    Return a decorator for functions: an unknown keyword gets an error with the nearest option.
+
+    Args:
+        passes_to: A class whose options people give to the function by mistake.
+    """
+
+    def decorate(function: _F) -> _F:
+        name = function.__name__
+        known = frozenset(inspect.signature(function).parameters)
+        theirs = frozenset(inspect.signature(passes_to).parameters)
+
+        @functools.wraps(function)
+        def checked(*args: Any, **options: Any) -> Any:
+            for given in options.keys() - known:
+                if given in theirs:
+                    cure = f"{name}(..., {passes_to.__name__}({given}=...))"
+                    raise TypeError(f"{given!r} is an option of {passes_to.__name__}: write {cure}")
+                raise unknown_option(name, given, sorted(known | theirs))
+            return function(*args, **options)
+
+        return cast("_F", checked)
+
+    return decorate
 
 
 def explain_unknown_options(cls: _C) -> _C:

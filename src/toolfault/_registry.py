@@ -9,8 +9,10 @@ Rule 3: a package's own class is asked before any builtin, wherever it stands in
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any, Final, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -18,10 +20,12 @@ from toolfault._codes import McpErrorCode, code_named
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
 from toolfault._names import qualified_name
-from toolfault._options import is_plain_function, takes_one
+from toolfault._options import is_plain_function, nearest, takes_one
 from toolfault._verdict import Rule, Verdict
 from toolfault.errors import InvalidRule, ToolFault
 
+
+_log = logging.getLogger("toolfault")
 
 Meaning: TypeAlias = (
     "McpErrorCode | str | McpExecuteError | ToolFault | Verdict | Callable[[Any], Any]"
@@ -94,7 +98,7 @@ class Registry:
             nothing before.
     """
 
-    __slots__ = ("_found", "_load", "_paths", "_rules")
+    __slots__ = ("_found", "_load", "_paths", "_reported", "_rules")
 
     def __init__(
         self,
@@ -109,6 +113,7 @@ class Registry:
         self._load = load
         #: Names of classes whose modules were not loaded yet: they may be import paths.
         self._paths: frozenset[str] = frozenset()
+        self._reported: set[str] = set()
         # Weak keys: classes made at run time may go.
         self._found: WeakKeyDictionary[type, tuple[tuple[str, Rule], ...]] = WeakKeyDictionary()
 
@@ -136,11 +141,21 @@ class Registry:
         if found is None:
             rules = self._all()
             names = [qualified_name(base) for base in cls.__mro__]
+            self._report_missing({name.partition(".")[0] for name in names})
             if self._paths:
                 rules = {**rules, **self._by_path(set(names))}
             names.sort(key=lambda name: name.startswith("builtins."))
             found = self._found[cls] = tuple((name, rules[name]) for name in names if name in rules)
         return found
+
+    def _report_missing(self, packages: set[str]) -> None:
+        """
+        Log each rule for a name that these packages turn out not to have, once.
+        """
+        for path in sorted(self._paths - self._reported):
+            if path.partition(".")[0] in packages and (missing := _missing_part(path)):
+                self._reported.add(path)
+                _log.warning("the rule for %r never matches: %s", path, missing)
 
     def _by_path(self, wanted: set[str]) -> dict[str, Rule]:
         """
@@ -231,6 +246,11 @@ _NEVER_ASKED: Final = (ToolFault, KeyboardInterrupt, GeneratorExit)
 
 
 def _name_of(key: object) -> str:
+    if isinstance(key, tuple):
+        raise InvalidRule(
+            f"one rule cannot have several classes as its key, as {key!r}: give each class a rule,"
+            " as in expect={**dict.fromkeys((KeyError, OSError), 'internal')}"
+        )
     if isinstance(key, str) and "." in key:
         key = _defined(key)
     if isinstance(key, type) and issubclass(key, BaseException):
@@ -264,12 +284,31 @@ def _defined(name: str) -> object:
         return name
     found = getattr(loaded, attribute, None)
     if found is None:
-        import difflib  # noqa: PLC0415 -- slow to load, and only for a mistake
-
-        near = difflib.get_close_matches(attribute, dir(loaded), n=1)
-        hint = f"; did you mean {module}.{near[0]}?" if near else ""
-        raise InvalidRule(f"{module} has no {attribute}{hint}")
+        raise InvalidRule(_no_such_class(module, attribute))
     return found
+
+
+def _missing_part(path: str) -> str:
+    """
+    Return what is missing of a class's path in the loaded modules; "" if nothing is, or not yet.
+    """
+    module, _, attribute = path.rpartition(".")
+    while module and module not in sys.modules:
+        module, _, attribute = module.rpartition(".")
+    if not module or "<locals>" in path or hasattr(sys.modules[module], attribute):
+        return ""
+    try:
+        if find_spec(f"{module}.{attribute}") is not None:
+            return ""
+    except Exception:  # noqa: BLE001, S110 -- a loaded module without a spec, or no package: it has no parts
+        pass
+    return _no_such_class(module, attribute)
+
+
+def _no_such_class(module: str, attribute: str) -> str:
+    near = nearest(attribute, dir(sys.modules[module]))
+    hint = "" if near is None else f"; did you mean {module}.{near}?"
+    return f"{module} has no {attribute}{hint}"
 
 
 def _rule_of(name: str, meaning: object) -> Rule:

@@ -32,7 +32,7 @@ from toolfault._text import MESSAGE_BYTES, cut, safe_str
 from toolfault._verdict import Outcome
 
 
-__all__ = ["InvalidEnvelope", "InvalidRule", "ToolFault"]
+__all__ = ["CategoryName", "CodeName", "InvalidEnvelope", "InvalidRule", "ToolFault"]
 
 FoundIn: TypeAlias = Literal[
     "structured_content", "meta", "tool_failure", "text", "jsonrpc_error", "exception", "prose"

@@ -15,11 +15,12 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Final
 
-from toolfault._guard import Guard, GuardOptions, being_cancelled
+from toolfault._guard import Guard, GuardOptions, OptionsBesideTimeout, being_cancelled
 from toolfault._judge.case import Call, Phase
 from toolfault._meanings.jsonrpc import ASKS_CLIENT
 from toolfault._names import ATTEMPT_KEY, META_KEY, META_VERSION
 from toolfault._names import publish as _publish
+from toolfault._options import check_keywords
 from toolfault._retry.attempts import meta_beside, model_text, says_more
 from toolfault._retry.servers import RetryPerServer
 from toolfault._retry.state import RetryState
@@ -40,12 +41,14 @@ __all__ = [
     "Check",
     "Guard",
     "GuardOptions",
+    "OptionsBesideTimeout",
     "Phase",
     "RetryPerServer",
     "RetryState",
     "Verdict",
     "answering",
     "being_cancelled",
+    "check_keywords",
     "encodable",
     "json_safe",
     "last_resort",

@@ -1,5 +1,5 @@
 """
-For the tests of people who use toolfault: looking at failures, and making them.
+Helpers for tests of servers and clients: assert on failures, and make them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def assert_fault(
 
 class FailingTool:
     """
-    A tool that fails on cue: each call raises the next exception of a list, then it answers.
+    A tool that fails on cue: each call raises the next exception of a list, then it succeeds.
 
     Register it as it is: ``server.tool(name="flaky")(FailingTool([TimeoutError()]))`` needs a
     guarded server, and ``guarded(FailingTool(...))`` none.
@@ -102,7 +102,7 @@ class FailingTool:
         """
         Make a tool that was not called yet.
         """
-        self._failures = list(failures)
+        self._failures = _list_of(failures)
         self._answer = answer
         self.calls = 0
         self.__name__ = "failing_tool"
@@ -123,6 +123,24 @@ class FailingTool:
         return self._answer
 
 
+def _list_of(failures: object) -> list[BaseException | None]:
+    if _is_exception(failures) or not isinstance(failures, Iterable):
+        raise TypeError(
+            f"FailingTool takes a list of exceptions: write FailingTool([{failures!r}])"
+        )
+    entries: list[Any] = list(failures)  # pyright: ignore[reportUnknownArgumentType] -- of any entries, checked below
+    for entry in entries:
+        if entry is not None and not _is_exception(entry):
+            raise TypeError(f"FailingTool raises exceptions, not {entry!r}; None is a success")
+    return entries
+
+
+def _is_exception(value: object) -> bool:
+    return isinstance(value, BaseException) or (
+        isinstance(value, type) and issubclass(value, BaseException)
+    )
+
+
 def _raised(failure: BaseException) -> None:
     raise failure
 
@@ -133,17 +151,27 @@ async def _answers() -> str:  # pyright: ignore[reportUnusedFunction] -- stands 
 
 def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Retry:
     """
-    Return a retry driver that does not wait, for tests that must not sleep.
+    Return retry rules that do not wait, for tests that must not sleep.
 
     Args:
-        retry: The driver to copy. None: one with defaults.
-        waits: Gets each wait in seconds that would have been made.
+        retry: The rules to copy. None: those of ``Retry()``.
+        waits: A list to which each skipped wait is added, in seconds.
+
+    Raises:
+        TypeError: *retry* is no `Retry`, or *waits* no list.
     """
-    made = [] if waits is None else waits
+    if retry is not None and not isinstance(retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+        example = (
+            f"no_waits(Retry(attempts={retry}))" if isinstance(retry, int) else "no_waits(Retry())"
+        )
+        raise TypeError(f"no_waits takes the rules as a Retry, such as {example}, not {retry!r}")
+    if waits is not None and not hasattr(waits, "append"):
+        raise TypeError(f"waits takes a list, to which the waits are added, not {waits!r}")
+    skipped = [] if waits is None else waits
 
     async def skip(seconds: float) -> None:
-        made.append(seconds)
+        skipped.append(seconds)
 
     return dataclasses.replace(
-        retry or Retry(), sleep=skip, sleep_sync=made.append, random=lambda: 0.0
+        retry or Retry(), sleep=skip, sleep_sync=skipped.append, random=lambda: 0.0
     )

@@ -98,7 +98,7 @@ async def declares(city: str) -> int:
 
 declares_is_kept: Callable[[str], Coroutine[Any, Any, int]] = declares
 plain_is_kept: Callable[[str], Coroutine[Any, Any, int]] = plain
-options_are_kept: Callable[[str], int] = with_options
+becomes_async: Callable[[str], Coroutine[Any, Any, int]] = with_options
 
 
 async def client_side(client: Client, session: ClientSession) -> None:

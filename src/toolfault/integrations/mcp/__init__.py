@@ -2,12 +2,13 @@
 The MCP Python SDK: servers, single functions, and client sessions.
 
 `install` guards a whole server, `guarded` one function, `retrying` wraps a client session.
-`GuardedMCPServer` is an `MCPServer` that is born with a guard. `declared` prints what tools say
-they can fail with; `advertise` lets a client say that it reads envelopes.
+`GuardedMCPServer` is an `MCPServer` with a guard from the start. `declared` prints the failures
+that tools declare; `advertise` lets a client say that it reads envelopes.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from toolfault.integrations.mcp._install import install
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GuardedMCPServer", "advertise", "declared", "guarded", "install", "retrying"]
 
-#: What is imported at its first use, since it needs a part of the SDK that not every major has.
-_ROOMS = {
+#: The modules of names that are imported at their first use: not every major of the SDK has what
+#: they need.
+_MODULES = {
     "GuardedMCPServer": "_server",
     "advertise": "_negotiation",
     "declared": "_declared",
@@ -33,13 +35,13 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
-    room = _ROOMS.get(name)
-    if room is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 -- beside its only use
 
     try:
-        found = getattr(import_module(f"{__name__}.{room}"), name)
+        found = getattr(import_module(f"{__name__}.{module}"), name)
     except ImportError as exc:
         if not (exc.name or "").startswith("mcp"):
             raise
@@ -48,3 +50,18 @@ def __getattr__(name: str) -> Any:
         ) from exc
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    """
+    Return the names that the installed SDK allows, for ``dir()`` and ``help()``.
+    """
+    return sorted(name for name in __all__ if _is_there(name))
+
+
+def _is_there(name: str) -> bool:
+    try:
+        getattr(sys.modules[__name__], name)
+    except ImportError:
+        return False
+    return True

@@ -8,19 +8,23 @@ outermost answers.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import logging
 import typing
-from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar, Unpack, cast, overload
+import warnings
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
+from weakref import WeakSet
 
 import anyio
 import anyio.to_thread
 from mcp.types import CallToolRequestParams, CallToolResult
 
 from toolfault import McpErrorCode, hosting
-from toolfault.hosting import Call, Guard, GuardOptions
+from toolfault.errors import CodeName
+from toolfault.hosting import Call, Guard, GuardOptions, OptionsBesideTimeout
 from toolfault.integrations.mcp._compat import IS_1, checks_errors
 from toolfault.integrations.mcp._declared import FAILS_WITH, Watch, codes_of
 from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
@@ -29,6 +33,9 @@ from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
 _log = logging.getLogger("toolfault")
 
 F = TypeVar("F", bound=Callable[..., Any])
+D = TypeVar("D", bound="classmethod[Any, Any, Any]")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: Where `guarded` leaves a tool's options for `install`.
 OPTIONS: Final = hosting.OPTIONS
@@ -37,6 +44,9 @@ OPTIONS: Final = hosting.OPTIONS
 answering: Final = hosting.answering
 
 _WRAPPER_LIMIT: Final = 64
+
+#: Functions that guarded servers have registered, to tell a decorator in the wrong order.
+REGISTERED: Final[WeakSet[Any]] = WeakSet()
 
 
 class Dispatch:
@@ -70,6 +80,23 @@ class Dispatch:
         self.listing: Any = None
 
 
+class _WithTimeout(Protocol):
+    """
+    The decorator `guarded` with a timeout: the decorated function is a coroutine function.
+    """
+
+    @overload
+    def __call__(
+        self, fn: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    @overload
+    def __call__(self, fn: Callable[P, R], /) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    @overload
+    def __call__(self, fn: D, /) -> D: ...
+
+
 @overload
 def guarded(fn: F, /) -> F: ...
 
@@ -79,20 +106,33 @@ def guarded(
     fn: None = None,
     /,
     *,
+    timeout: float,
     guard: Guard | None = None,
-    fails_with: Iterable[McpErrorCode | str] = (),
-    **options: Unpack[GuardOptions],
+    fails_with: Iterable[McpErrorCode | CodeName] = (),
+    **options: Unpack[OptionsBesideTimeout],
+) -> _WithTimeout: ...
+
+
+@overload
+def guarded(
+    fn: None = None,
+    /,
+    *,
+    timeout: None = None,
+    guard: Guard | None = None,
+    fails_with: Iterable[McpErrorCode | CodeName] = (),
+    **options: Unpack[OptionsBesideTimeout],
 ) -> Callable[[F], F]: ...
 
 
 def guarded(
-    fn: F | None = None,
+    fn: Any = None,
     /,
     *,
     guard: Guard | None = None,
-    fails_with: Iterable[McpErrorCode | str] = (),
-    **options: Unpack[GuardOptions],
-) -> F | Callable[[F], F]:
+    fails_with: Iterable[McpErrorCode | CodeName] = (),
+    **options: Any,
+) -> Any:
     """
     Make a function a tool whose every failure is answered with an envelope.
 
@@ -123,11 +163,20 @@ def guarded(
         InvalidRule: A rule in ``expect`` is none.
         ValueError: An option has a value that it can't have, or ``fails_with`` lists no code.
     """
-    own = (guard or _default_guard()).with_options(**options)
+    if isinstance(fn, Guard):
+        raise TypeError("guarded takes its guard by name: write @guarded(guard=...)")
+    if guard is not None and not isinstance(guard, Guard):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may be untyped
+        raise TypeError(f"guard= takes a Guard, such as Guard(timeout=5), not {guard!r}")
+    given = cast("GuardOptions", options)
+    own = (guard or _default_guard()).with_options(**given)
     codes = codes_of(fails_with)
     if fn is None:
-        return lambda function: _guarded(function, own, options, codes)
-    return _guarded(fn, own, options, codes)
+
+        def decorate(function: F) -> F:
+            return _guarded(function, own, given, codes)
+
+        return decorate
+    return _guarded(fn, own, given, codes)
 
 
 @functools.cache
@@ -141,6 +190,13 @@ def _guarded(fn: F, guard: Guard, options: GuardOptions, codes: tuple[str, ...])
         return cast("F", type(fn)(_guarded(inner, guard, options, codes)))  # pyright: ignore[reportUnknownArgumentType] -- as above
     if not callable(fn):
         raise TypeError(f"guarded takes a callable, not {fn!r}")
+    if _is_registered(fn):
+        warnings.warn(
+            f"@guarded stands above the decorator that registered {name_of(fn)!r}, so it changes"
+            " nothing there: put it below, next to the function",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     timeout = options.get("timeout")
     answer = _answerer(fn, guard, codes)
     if is_async(fn):
@@ -249,6 +305,21 @@ def _abandonable(fn: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return run
+
+
+def remember_registered(fn: object) -> None:
+    """
+    Remember a function that a guarded server registered, to warn of `guarded` above the decorator.
+    """
+    with contextlib.suppress(TypeError):  # without weak references or a hash
+        REGISTERED.add(getattr(fn, "__func__", fn))
+
+
+def _is_registered(fn: object) -> bool:
+    try:
+        return getattr(fn, "__func__", fn) in REGISTERED
+    except TypeError:
+        return False
 
 
 def is_async(fn: object) -> bool:

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
-from toolfault.hosting import Guard
+from toolfault.hosting import Guard, check_keywords
 
 
 S = TypeVar("S")
@@ -29,6 +29,7 @@ HOSTS: Final = {
 _IN_MCP_1: Final = {"_lowlevel": "_v1_lowlevel"}
 
 
+@check_keywords(Guard)
 def install(server: S, guard: Guard | None = None) -> S:
     """
     Put a guard around every tool of a server: those it has, and those that come later.
@@ -66,7 +67,24 @@ def install(server: S, guard: Guard | None = None) -> S:
             host: Any = import_module(f"{__package__}.{room}")
             host.guard_server(server, guard or Guard())
             return server
+    raise _refusal(server)
+
+
+#: Servers that are guarded in another way.
+_ELSEWHERE: Final = {
+    "fastmcp.server.server.FastMCP": (
+        "toolfault.integrations.fastmcp.ToolFaultMiddleware: mcp.add_middleware(ToolFaultMiddleware())"
+    ),
+}
+
+
+def _refusal(server: object) -> TypeError:
+    names = [f"{cls.__module__}.{cls.__qualname__}" for cls in type(server).__mro__]
+    for name in names:
+        if name in _ELSEWHERE:
+            return TypeError(f"install does not take {name}; use {_ELSEWHERE[name]}")
+    if isinstance(server, type):
+        name = server.__name__
+        return TypeError(f"install takes a server, not the class {name}: install({name}(...))")
     kinds = ", ".join(sorted(name.rpartition(".")[2] for name in HOSTS))
-    raise TypeError(
-        f"install takes one of {kinds}, not {type(server).__module__}.{type(server).__qualname__}"
-    )
+    return TypeError(f"install takes one of {kinds}, not {names[0]}")

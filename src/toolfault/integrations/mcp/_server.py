@@ -17,7 +17,7 @@ from mcp.types import CallToolResult, InputRequiredResult, Tool
 
 from toolfault.hosting import Call, Guard, Phase
 from toolfault.integrations.mcp._declared import declared_by, declared_in
-from toolfault.integrations.mcp._guarded import answering, is_async
+from toolfault.integrations.mcp._guarded import answering, is_async, remember_registered
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._negotiation import announce
@@ -199,6 +199,7 @@ class _Installed:
         known = name or str(getattr(fn, "__name__", ""))
         self._guards.pop(known, None)
         self._add_tool(fn, name=name, **kwargs)
+        remember_registered(fn)
         self._check(known)
 
     def remove_tool(self, name: str) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import logging
 import math
 from collections.abc import Generator, Hashable, Sequence
@@ -27,7 +28,13 @@ from mcp.types import PaginatedRequestParams, TextContent
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt, AttemptHook
-from toolfault.hosting import ATTEMPT_KEY, RetryPerServer, model_text, says_more
+from toolfault.hosting import (
+    ATTEMPT_KEY,
+    RetryPerServer,
+    check_keywords,
+    model_text,
+    says_more,
+)
 
 
 _log = logging.getLogger("toolfault")
@@ -60,7 +67,7 @@ if TYPE_CHECKING:
             arguments: dict[str, Any] | None = None,
             *,
             idempotent: bool | None = None,
-            on_attempt: AttemptHook | None = None,
+            on_attempt: AttemptHook | Sequence[AttemptHook] | None = None,
             **options: Any,
         ) -> CallToolResult: ...
 
@@ -75,7 +82,7 @@ if TYPE_CHECKING:
             arguments: dict[str, Any] | None = None,
             *,
             idempotent: bool | None = None,
-            on_attempt: AttemptHook | None = None,
+            on_attempt: AttemptHook | Sequence[AttemptHook] | None = None,
             **options: Any,
         ) -> Any: ...
 
@@ -96,6 +103,7 @@ def retrying(
 def retrying(session: S, retry: Retry | None = None, *, rewrite: bool = False) -> S: ...
 
 
+@check_keywords(Retry)
 def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False) -> Any:
     """
     Return a session whose ``call_tool`` tries again where that is safe; everything else passes
@@ -125,8 +133,7 @@ def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False)
     if isinstance(session, _RetryingSession):
         # Attempts of attempts would multiply.
         session = session._session  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] -- our own wrapper
-    if not callable(getattr(session, "call_tool", None)):
-        raise TypeError(f"retrying takes a client session, which has call_tool, not {session!r}")
+    _check_session(session)
     retry = Retry() if retry is None else retry
     if not isinstance(retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
         raise TypeError(
@@ -140,6 +147,39 @@ def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False)
     return _RetryingSession(session, retry, rewrite=rewrite)
 
 
+#: Servers, which have ``call_tool`` and ``list_tools`` as well.
+_SERVERS: Final = frozenset(
+    {
+        "mcp.server.mcpserver.server.MCPServer",
+        "mcp.server.lowlevel.server.Server",
+        "mcp.server.fastmcp.server.FastMCP",
+        "fastmcp.server.server.FastMCP",
+    }
+)
+
+
+def _check_session(session: Any) -> None:
+    """
+    Raise TypeError for what is no client session; the text names the cure.
+    """
+    if isinstance(session, type):
+        name = session.__name__
+        raise TypeError(f"retrying takes a session, not the class {name}: make a {name} first")
+    if inspect.isawaitable(session):
+        close = getattr(session, "close", None)
+        if callable(close):
+            close()  # or it is reported as never awaited, too
+        raise TypeError("retrying takes a session, not a coroutine: await it first")
+    names = {f"{cls.__module__}.{cls.__qualname__}" for cls in type(session).__mro__}
+    if names & _SERVERS:
+        raise TypeError(
+            f"retrying wraps a client, not the server {session!r}:"
+            " write async with Client(server) as client: retrying(client)"
+        )
+    if not callable(getattr(session, "call_tool", None)):
+        raise TypeError(f"retrying takes a client session, which has call_tool, not {session!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class _Said:
     """
@@ -147,7 +187,7 @@ class _Said:
     """
 
     idempotent: bool | None = None
-    on_attempt: AttemptHook | None = None
+    on_attempt: AttemptHook | Sequence[AttemptHook] | None = None
 
 
 #: What the caller of FastMCP's client said; its session, which makes the attempts, is asked deep
@@ -175,7 +215,7 @@ class _RetryingSession:
         arguments: dict[str, Any] | None = None,
         *args: Any,
         idempotent: bool | None = None,
-        on_attempt: AttemptHook | None = None,
+        on_attempt: AttemptHook | Sequence[AttemptHook] | None = None,
         **options: Any,
     ) -> Any:
         """
@@ -207,7 +247,7 @@ class _RetryingSession:
             return options
         return {**options, "meta": {**(options.get("meta") or {}), ATTEMPT_KEY: number}}
 
-    def _rules(self, name: str, on_attempt: AttemptHook | None) -> Retry:
+    def _rules(self, name: str, on_attempt: AttemptHook | Sequence[AttemptHook] | None) -> Retry:
         retry = self._retry
         if retry.budget is None:
             # A group of sessions: each server pays for its own failures.
@@ -216,7 +256,9 @@ class _RetryingSession:
         return (
             retry
             if on_attempt is None
-            else replace(retry, on_attempt=(*retry.all_hooks, on_attempt))
+            else replace(
+                retry, on_attempt=(*retry.all_hooks, *Retry(on_attempt=on_attempt).all_hooks)
+            )
         )
 
     async def _tool(self, name: str) -> Any:
@@ -356,7 +398,7 @@ def _over_session(base: Any) -> type:
         self: Any,
         *args: Any,
         idempotent: bool | None = None,
-        on_attempt: AttemptHook | None = None,
+        on_attempt: AttemptHook | Sequence[AttemptHook] | None = None,
         **options: Any,
     ) -> Any:
         with _saying(_Said(idempotent, on_attempt)):
