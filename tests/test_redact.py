@@ -5,18 +5,21 @@ Secrets are put together at run time, so that no scanner takes this file for a l
 """
 
 import base64
+import html
+import json
 import logging
+import re
 import subprocess
 import sys
 import threading
 from re import _constants, _parser
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secret_samples import ALNUM, HEX, PLANTED
+from secret_samples import ALNUM, HEX, PASSWORDS, PHRASES, PINS, PLANTED, SHAPES, TOKEN_SHAPES
 from toolfault import _redact, _text
 from toolfault._redact import (
     REMOVED,
@@ -77,6 +80,116 @@ def test_all_families_and_prefixes_are_planted():
     families = {"private key", "header", "scheme", "cookie", "url", "query", "name", "flag", "jwt", "vendor"}
 
     assert families == {family for family, _, _ in PLANTED}
+
+
+@pytest.mark.parametrize("shape", [shape for _, shape in SHAPES])
+def test_a_password_goes_wherever_it_stands(shape):
+    """
+    Beside its name, below it, in a list, in a command, in SQL, in prose, encoded.
+    """
+    kept = [password for password in PASSWORDS if password in bare.scrub(shape.format(password), LIMIT)]
+
+    assert kept == []
+
+
+@pytest.mark.parametrize("shape", [shape for _, shape in TOKEN_SHAPES])
+@pytest.mark.parametrize("token", [ALNUM, HEX + "a1", "CXPBWqFkrOsQQgrxygKbLuyVxLdqcjka"])
+def test_a_token_goes_wherever_it_stands(shape, token):
+    """
+    Also one of letters only, and after a scheme that nobody knows.
+    """
+    assert token not in bare.scrub(shape.format(token), LIMIT)
+
+
+@pytest.mark.parametrize("text", PINS + PHRASES)
+def test_short_numbers_and_long_phrases_go_by_their_names(text):
+    """
+    Elsewhere a number is a number, and words are words.
+    """
+    value = text.partition("=")[2] or text.partition(":")[2].strip(" '")
+
+    assert value not in bare.scrub(text, LIMIT)
+
+
+@settings(max_examples=8)
+@given(st.data())
+@pytest.mark.parametrize("vendor", tokens.VENDORS, ids=lambda vendor: vendor.name)
+def test_the_tokens_of_a_vendor_go(vendor, data):
+    """
+    Each has the marker that is looked for first; what mixes letters and digits goes.
+    """
+    ascii_only = st.characters(codec="ascii")
+    token = data.draw(st.from_regex(rf"\A(?:{vendor.form})\Z", fullmatch=True, alphabet=ascii_only))
+    token = token.rstrip("\n")
+
+    assert vendor.marker in token
+    assert vendor.source
+    if vendor.exact or words.is_mixed(token):
+        assert token not in tokens.redact_tokens(f"the key {token} is wrong")
+
+
+def test_vendors_are_named_once():
+    """
+    A table that is read by people has no line twice.
+    """
+    assert len(tokens.VENDORS) == len({vendor.name for vendor in tokens.VENDORS})
+    assert len(tokens.VENDORS) == len({vendor.form for vendor in tokens.VENDORS})
+
+
+KEY_LINES = "\n".join([ALNUM + "Q" * 24, "z" * 20 + ALNUM + "+/+/", ALNUM[:30] + HEX + "AB"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(KEY_LINES + "\nabc=\n-----END RSA " + "PRIVATE KEY-----", id="without its first line"),
+        pytest.param("bad key: " + KEY_LINES.replace("\n", "\\n") + "\\n", id="on one line"),
+        pytest.param(
+            "tls.key: " + base64.b64encode(f"-----BEGIN {'PRIVATE'} KEY-----\n{KEY_LINES}".encode()).decode(),
+            id="in base64",
+        ),
+        pytest.param(
+            "PuTTY-User-Key-File-3: x\nPrivate-Lines: 3\n" + KEY_LINES + "\nPrivate-MAC: " + HEX + HEX, id="PuTTY"
+        ),
+        pytest.param(base64.b64encode(b'{"auths":{"x":{"auth":"' + ALNUM.encode() + b'"}}}').decode(), id="Docker"),
+    ],
+)
+def test_a_private_key_goes_by_its_body(text):
+    """
+    Whatever has become of its first line.
+    """
+    shown = bare.scrub(text, LIMIT)
+
+    assert REMOVED in shown
+    assert not any(line in shown for line in text.replace("\\n", "\n").split("\n") if len(line) > 50)
+    assert base64.b64encode(ALNUM.encode()).decode()[:30] not in shown
+
+
+@pytest.mark.parametrize("kind", ["CERTIFICATE", "PUBLIC KEY"])
+def test_a_certificate_and_a_public_key_stay(kind):
+    """
+    They are made to be shown.
+    """
+    text = f"-----BEGIN {kind}-----\n{KEY_LINES}\n-----END {kind}-----"
+
+    assert text == bare.scrub(text, LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m text", "red text"),
+        ("\x1b[Kloading", "loading"),
+        ("\x1b[mpassword is required", "password is required"),
+        ("\x1b(Bplain", "plain"),
+        ("a\x1b[2Kb", "ab"),
+    ],
+)
+def test_a_whole_control_sequence_goes_with_its_letter(text, shown):
+    """
+    Only one that is cut off before the name of a secret leaves its next letter.
+    """
+    assert shown == bare.scrub(text, LIMIT)
 
 
 HARMLESS = [
@@ -172,6 +285,38 @@ HARMLESS = [
     "The bucket has 12 objects; keys=12",
     "git+ssh://git@github.com/a/b.git not found",
     "http://localhost:8080/users/@me is gone",
+    "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf not found",
+    "token_type=bearer expires_in=3600",
+    "Secret Garden: closed",
+    "[--token TOKEN] [--password PASSWORD]",
+    "docker exec -u root:root web",
+    "docker run -p 8080:80 nginx",
+    "mysql -p shop needs a password",
+    "auth=oauth2",
+    "feature/sk-1234-add-login was not found",
+    "SECRET_MANAGER_PROJECT=acme",
+    "licence_key=trial",
+    '{"password": "too short"}',
+    '{"password": "weak"}',
+    '{"name": "password", "type": "string"}',
+    '{"key": "token", "value": null}',
+    "| password | varchar(255) | NO |",
+    "UPDATE users SET password = ? WHERE id = ?",
+    "SELECT name, password FROM users WHERE id = 42",
+    "INSERT INTO users (name, city) VALUES ('ann', 'Oslo')",
+    "password sha256 and token base64 are not supported",
+    "the token bucket-2 is empty",
+    "app:latest@sha256 is not an image",
+    "npm/lodash@4.17.21 and actions/checkout@v4 failed",
+    "user:group@host is wrong",
+    "mailto:jane99@example.com bounced",
+    "pin: 4 digits, pin=17",
+    "salt rounds: 12",
+    "random seed: 12345",
+    "invalid credentials given 5 times",
+    "https://example.com/?t=2026-11-30&k=10 is over",
+    "a%20b%3Dc is no query",
+    "Tom &amp; Jerry &quot;are&quot; here",
     "Try https://host:8443/a@b next",
 ]
 
@@ -187,7 +332,7 @@ def test_harmless_text_leaves_as_it_is(text):
 # ---- registered secrets and the environment
 
 
-SECRET = "plain words & more/é"
+SECRET = "plain words & more/é'<\""
 
 
 @pytest.mark.parametrize(
@@ -196,12 +341,25 @@ SECRET = "plain words & more/é"
         pytest.param(SECRET, id="as it is"),
         pytest.param(quote(SECRET, safe=""), id="URL"),
         pytest.param(quote(SECRET), id="URL path"),
-        pytest.param(
-            SECRET.replace(" ", "+").replace("&", "%26").replace("/", "%2F").replace("é", "%C3%A9"), id="form"
-        ),
+        pytest.param(quote_plus(SECRET), id="form"),
+        pytest.param(re.sub("%..", lambda found: found[0].lower(), quote(SECRET, safe="")), id="URL, lower case"),
+        pytest.param(re.sub("%..", lambda found: found[0].lower(), quote_plus(SECRET)), id="form, lower case"),
+        pytest.param(quote(quote(SECRET, safe=""), safe=""), id="URL in URL"),
         pytest.param(base64.b64encode(SECRET.encode()).decode().rstrip("="), id="base64"),
         pytest.param(base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="), id="base64url"),
-        pytest.param(SECRET.replace("é", "\\u00e9"), id="JSON"),
+        pytest.param(json.dumps(SECRET)[1:-1], id="JSON"),
+        pytest.param(json.dumps(SECRET, ensure_ascii=False)[1:-1], id="JSON, not escaped"),
+        pytest.param(json.dumps(SECRET)[1:-1].replace("u00e9", "u00E9"), id="JSON, upper case"),
+        pytest.param(json.dumps(json.dumps(SECRET))[3:-3], id="JSON in JSON"),
+        pytest.param(json.dumps(SECRET)[1:-1].replace("/", "\\/"), id="JSON of PHP"),
+        pytest.param(repr(SECRET)[1:-1], id="repr"),
+        pytest.param(ascii(SECRET)[1:-1], id="ascii"),
+        pytest.param(repr(SECRET.encode())[2:-1], id="bytes"),
+        pytest.param(html.escape(SECRET), id="HTML"),
+        pytest.param(html.escape(SECRET).replace("&#x27;", "&#39;"), id="HTML, decimal"),
+        pytest.param(html.escape(SECRET).encode("ascii", "xmlcharrefreplace").decode(), id="HTML, ASCII"),
+        pytest.param(SECRET.encode().hex(), id="hex"),
+        pytest.param(SECRET.encode().hex().upper(), id="HEX"),
     ],
 )
 def test_a_registered_secret_goes_in_every_spelling(spelled):
@@ -211,6 +369,18 @@ def test_a_registered_secret_goes_in_every_spelling(spelled):
     redactor = Redactor([SECRET], environ={}, roots=[])
 
     assert f"upstream said {REMOVED}, twice {REMOVED}." == redactor.redact(f"upstream said {spelled}, twice {spelled}.")
+
+
+@given(st.text(max_size=9), st.text(max_size=9))
+def test_a_registered_secret_goes_from_base64_of_more(before, after):
+    """
+    Such as that of "user:secret"; less than two characters of it are left at either end.
+    """
+    redactor = Redactor(["correct horse"], environ={}, roots=[])
+    shown = redactor.redact(base64.b64encode(f"{before}correct horse{after}".encode()).decode())
+
+    assert REMOVED in shown
+    assert not any(piece in shown for piece in ("b3JyZWN0IGhvcn", "cnJlY3QgaG9yc2", "9ycmVjdCBob3"))
 
 
 @pytest.mark.parametrize("secret", ["", "abc", "    ", None, 12345])
@@ -275,13 +445,74 @@ def test_a_value_of_the_environment_goes_if_its_name_looks_secret(name, value, g
     assert f"upstream said {REMOVED if goes else value}." == redactor.redact(f"upstream said {value}.")
 
 
-def test_the_process_environment_is_read_when_the_redactor_is_built(monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("DATABASE_URL", "postgresql://app:Tr0ub4dor@db/shop", "Tr0ub4dor"),
+        ("SENTRY_DSN", f"https://{HEX}@o1.ingest.example.com/2", HEX),
+        ("GITHUB_PAT", "swordfish1", "swordfish1"),
+        ("SLACK_WEBHOOK", "https://chat.example.com/in/T0/B0/xyzzy", "https://chat.example.com/in/T0/B0/xyzzy"),
+        ("SLACK_WEBHOOK_URL", "https://chat.example.com/in/T0/B0/xyzzy", "https://chat.example.com/in/T0/B0/xyzzy"),
+        ("HTTPS_PROXY", "http://app:Tr0ub4dor@proxy:3128", "Tr0ub4dor"),
+        ("DB_PASSWORD", "hunt3r", "hunt3r"),
+    ],
+)
+def test_a_secret_in_the_environment_goes_by_name_or_by_form(name, value, secret):
     """
-    None means the environment as it is now.
+    Short ones too, if no word looks like them; also from a URL that holds one.
+    """
+    redactor = Redactor(environ={name: value}, roots=[])
+
+    assert f"upstream said {REMOVED}." == redactor.redact(f"upstream said {secret}.")
+    assert f"upstream said {REMOVED}." == redactor.redact(f"upstream said {value}.")
+
+
+def test_a_password_that_is_a_word_stays_in_prose():
+    """
+    Of a URL in the environment; else the name of a product would go from every text.
+    """
+    redactor = Redactor(environ={"DATABASE_URL": "postgresql://postgres:postgres@db/shop"}, roots=[])
+
+    assert "postgres is down" == redactor.redact("postgres is down")
+
+
+def test_a_secret_of_the_environment_that_comes_later_goes(monkeypatch):
+    """
+    The environment is read again when it has changed; what a text no longer needs is still looked for.
+    """
+    redactor = Redactor(roots=[])
+    before = redactor.scrub("said swordfish-of-the-day", LIMIT)
+    monkeypatch.setenv("TOOLFAULT_TEST_TOKEN", "swordfish-of-the-day")
+    after = redactor.scrub("said swordfish-of-the-day", LIMIT)
+    monkeypatch.setenv("TOOLFAULT_TEST_TOKEN", "herringbone-of-the-night")
+
+    assert "said swordfish-of-the-day" == before
+    assert f"said {REMOVED}" == after
+    assert f"said {REMOVED} {REMOVED}" == redactor.redact("said swordfish-of-the-day herringbone-of-the-night")
+
+
+def test_an_unchanged_environment_is_not_read_again(monkeypatch):
+    """
+    Each text asks, so the answer must cost next to nothing.
+    """
+    read = []
+    redactor = Redactor(roots=[])
+    monkeypatch.setattr(_redact, "secrets_in", lambda environ: read.append(environ) or set())
+    for _ in range(100):
+        redactor.redact("nothing here")
+    monkeypatch.setenv("TOOLFAULT_TEST_CITY", "Oslo")
+    redactor.redact("nothing here")
+
+    assert 1 == len(read)
+
+
+def test_an_environment_that_was_handed_in_is_read_once(monkeypatch):
+    """
+    Whoever hands one in decides what is in it.
     """
     monkeypatch.setenv("TOOLFAULT_TEST_TOKEN", "swordfish-of-the-day")
 
-    assert f"said {REMOVED}" == Redactor().redact("said swordfish-of-the-day")
+    assert "said swordfish-of-the-day" == Redactor(environ={}).redact("said swordfish-of-the-day")
 
 
 # ---- the cut

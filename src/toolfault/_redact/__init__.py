@@ -18,7 +18,7 @@ from typing import Final, cast
 from toolfault._redact.families import keep_first_letters, redact_families
 from toolfault._redact.named import redact_elements
 from toolfault._redact.paths import KnownPaths, folders, known_roots, without_layout
-from toolfault._redact.registered import SHORTEST, secrets_in, spellings, windowed, without_known
+from toolfault._redact.registered import SHORTEST, KnownSecrets, secrets_in
 from toolfault._redact.words import REMOVED
 from toolfault._text import WINDOW, clean, cut, encodable, plain
 
@@ -29,8 +29,65 @@ _log = logging.getLogger("toolfault")
 _ROUNDS: Final = 4
 
 #: How many short texts a redactor remembers with what is left of them, and how long those may be.
-_SEEN: Final = 256
+_MAX_SEEN: Final = 256
 _SHORT: Final = 256
+
+#: How many secrets that an environment once had are still looked for.
+_MAX_PAST: Final = 1000
+
+
+class _Environment:
+    """
+    The secrets of an environment, read again when it has changed. Safe to use from many threads.
+
+    Args:
+        registered: Secrets that are looked for as well.
+        environ: The environment; None: the one of this process, whenever it is asked.
+    """
+
+    __slots__ = ("_found", "_registered", "_snapshot", "known")
+
+    def __init__(self, registered: Iterable[str], environ: Mapping[str, str] | None) -> None:
+        self._registered: Final = frozenset(registered)
+        self._snapshot: dict[object, object] | None = None if environ is not None else {}
+        self._found: frozenset[str] = frozenset(secrets_in(environ or {}))
+        self.known = KnownSecrets(self._registered | self._found)
+        self.read()
+
+    def read(self) -> bool:
+        """
+        Read the environment if it has changed; tell whether its secrets have.
+        """
+        snapshot = self._snapshot
+        if snapshot is None:
+            return False
+        now = _variables()
+        # Equal entries are the same objects, so that this costs about a microsecond.
+        if now == snapshot:
+            return False
+        try:
+            found = secrets_in(os.environ.copy())
+            copied = dict(now)
+        except RuntimeError:  # it is being changed by another thread; the next call reads it
+            return False
+        self._snapshot = copied
+        if found <= self._found:
+            return False
+        # One that is gone may still stand in texts.
+        past = self._found if len(self._found) < _MAX_PAST else frozenset[str]()
+        self._found = past | found
+        self.known = KnownSecrets(self._registered | self._found)
+        return True
+
+
+def _variables() -> Mapping[object, object]:
+    """
+    Return the variables of this process as os.environ keeps them, without a copy.
+    """
+    kept = vars(os.environ).get("_data")
+    if isinstance(kept, dict):
+        return cast("dict[object, object]", kept)
+    return cast("Mapping[object, object]", dict(os.environ))
 
 
 class Redactor:
@@ -39,8 +96,8 @@ class Redactor:
 
     Args:
         secrets: Values that never leave, in no spelling.
-        environ: Where to look for more of them, by name. None: the process's environment as it is
-            now.
+        environ: Where to look for more of them, by name. None: the process's environment, read
+            again when it has changed.
         roots: Folders whose layout stays private. None: those that Python and this process live in.
         extra: A user's own redaction, run last. If it fails, nothing of the text leaves.
 
@@ -48,7 +105,7 @@ class Redactor:
         ValueError: A secret is too short to be told from ordinary text.
     """
 
-    __slots__ = ("_exact", "_extra", "_registered", "_roots", "_seen", "_spelled_oddly", "_warned")
+    __slots__ = ("_environment", "_extra", "_registered", "_roots", "_seen", "_warned")
 
     def __init__(
         self,
@@ -58,40 +115,30 @@ class Redactor:
         roots: Iterable[str] | None = None,
         extra: Callable[[str], str] | None = None,
     ) -> None:
-        registered: set[str] = set()
-        # None comes from a variable that is not set.
-        for secret in cast("Iterable[object]", secrets):
-            if not isinstance(secret, str) or len(secret) < SHORTEST or not secret.strip():
-                raise ValueError(
-                    f"a secret must be a str of at least {SHORTEST} characters, or it would be found in ordinary "
-                    "text; leave out those that are not set"
-                )
-            registered.update(spellings(secret))
-        found = secrets_in(os.environ if environ is None else environ)
-        # The longest first: one may be part of another.
-        self._registered: Final = tuple(sorted(registered, key=len, reverse=True))
-        self._exact: Final = tuple(sorted(registered | found, key=len, reverse=True))
-        # Those that cleaning would change before they are looked for.
-        self._spelled_oddly: Final = tuple(
-            secret for secret in self._exact if plain(clean(secret)) != secret
-        )
+        registered = frozenset(_check_secret(secret) for secret in secrets)
+        self._registered: Final = KnownSecrets(registered)
+        self._environment: Final = _Environment(registered, environ)
         self._roots: Final = known_roots() if roots is None else folders(roots)
         self._extra: Final = extra
         self._warned: Final[list[bool]] = []
-        self._seen: Final[dict[tuple[str, int], str]] = {}
+        self._seen: Final[dict[tuple[str, int, KnownSecrets], str]] = {}
 
     def redact(self, text: str) -> str:
         """
         Return a text without secrets: the known ones, and what looks like one.
         """
+        known = self._known()
         for _ in range(_ROUNDS):
             before = text
-            if self._exact:
-                text = without_known(self._exact, text)
-            text = redact_families(text)
+            text = redact_families(known.redact(text))
             if text == before:
                 break
         return text
+
+    def _known(self) -> KnownSecrets:
+        if self._environment.read():
+            self._seen.clear()
+        return self._environment.known
 
     def paths(self, text: str, known: Iterable[str] | KnownPaths = ()) -> str:
         """
@@ -108,27 +155,29 @@ class Redactor:
         """
         Return what may leave of a text, in at most *limit* bytes of UTF-8.
         """
+        known_secrets = self._known()
         # Tables say the same sentences over and over; what has a path depends on the caller.
         if self._extra is not None or len(text) > _SHORT or "/" in text or "\\" in text:
-            return self._scrubbed(text, limit, known)
-        key = (text, limit)
+            return self._scrub(text, limit, known, known_secrets)
+        key = (text, limit, known_secrets)
         seen = self._seen.get(key)
         if seen is None:
-            if len(self._seen) >= _SEEN:
+            if len(self._seen) >= _MAX_SEEN:
                 self._seen.clear()
-            seen = self._seen[key] = self._scrubbed(text, limit, ())
+            seen = self._seen[key] = self._scrub(text, limit, (), known_secrets)
         return seen
 
-    def _scrubbed(self, text: str, limit: int, known: Iterable[str] | KnownPaths) -> str:
+    def _scrub(
+        self, text: str, limit: int, known: Iterable[str] | KnownPaths, secrets: KnownSecrets
+    ) -> str:
         if len(text) >= WINDOW:
-            text = windowed(text, self._exact)
-        if self._spelled_oddly:
-            text = without_known(self._spelled_oddly, text)
+            text = secrets.window(text)
+        text = secrets.redact_odd(text)
         # While the tags still tell what is between them.
         text = redact_elements(clean(keep_first_letters(text)))
         text = without_layout(self.redact(plain(text)), self._roots, known)
         if self._extra is not None and text:
-            text = self._by_user(self._extra, text)
+            text = self._run_extra(self._extra, text)
         return cut(text.strip(), limit)
 
     def show(self, text: str, limit: int) -> str:
@@ -136,12 +185,11 @@ class Redactor:
         Return a text as it is, less the registered secrets, in at most *limit* bytes of UTF-8.
         """
         if len(text) >= WINDOW:
-            text = windowed(text, self._registered)
-        if self._spelled_oddly:
-            text = without_known(self._registered, text)
-        return cut(without_known(self._registered, clean(text)).strip(), limit)
+            text = self._registered.window(text)
+        text = self._registered.redact(clean(self._registered.redact_odd(text)))
+        return cut(text.strip(), limit)
 
-    def _by_user(self, extra: Callable[[str], str], text: str) -> str:
+    def _run_extra(self, extra: Callable[[str], str], text: str) -> str:
         try:
             seen = cast("object", extra(text))
             if isinstance(seen, str):
@@ -158,3 +206,13 @@ class Redactor:
                 problem,
             )
         return REMOVED
+
+
+def _check_secret(secret: object) -> str:
+    # None comes from a variable that is not set.
+    if not isinstance(secret, str) or len(secret) < SHORTEST or not secret.strip():
+        raise ValueError(
+            f"a secret must be a str of at least {SHORTEST} characters, or it would be found in "
+            "ordinary text; leave out those that are not set"
+        )
+    return secret

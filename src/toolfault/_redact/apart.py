@@ -32,8 +32,8 @@ from toolfault._text import pattern
 
 #: The ends of names that prose has: "the password hunter2".
 _NAME_END: Final = (
-    r"(?i)(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd|token|secret|apikey|[ _.-]key|credential|cred"
-    r"|authorization|\bpw|\bpass|\bauth|\bpin|\botp|code|storepass|keypass|\bsalt)s?(?![A-Za-z0-9_.-])"
+    r"(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd|token|secret|apikey|[ _.-]key|credential|cred"
+    r"|authorization|\bpw|\bpass|\bauth|\bpin|\botp|code|storepass|keypass|\bsalt)s?(?![a-z0-9_.-])"
 )
 # A quote, words such as "is" and "for user app:", an arrow or a bar, and the quote of the value.
 _JOINT: Final = r"""(?x) ["'`\])]{0,2}
@@ -54,7 +54,7 @@ def redact_beside(text: str) -> str:
     mirrored = text[::-1]
     parts: list[str] = []
     done = 0
-    for end_of_name in pattern(_NAME_END).finditer(text):
+    for end_of_name in pattern(_NAME_END).finditer(_lower(text)):
         if end_of_name.start() < done:
             continue
         start, end = _value_beside(text, mirrored, end_of_name)
@@ -64,6 +64,14 @@ def redact_beside(text: str) -> str:
     return "".join((*parts, text[done:])) if parts else text
 
 
+def _lower(text: str) -> str:
+    # Each character keeps its place, also those whose lower case has two characters.
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(character.lower() if character.isascii() else character for character in text)
+
+
 def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> tuple[int, int]:
     joint = pattern(_JOINT).match(text, name_end.end())
     if joint is None:
@@ -71,7 +79,7 @@ def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> tuple[in
     name = name_before(text, mirrored, name_end.end())
     if name is None or name.strength in (PUBLIC, WEAK, CODE, HEADER, COOKIE, PHRASE):
         return 0, 0
-    if joint[0].isspace() and name_end[0].lower().strip() in _VERBS:
+    if joint[0].isspace() and name_end[0] in _VERBS:
         return 0, 0
     value = pattern(_VALUE).match(text, joint.end())
     if value is None or REMOVED in value[0] or not looks_chosen(_core(value[0])):

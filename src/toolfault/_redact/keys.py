@@ -41,7 +41,7 @@ def redact_keys(text: str) -> str:
         text = pattern(_PUTTY).sub(rf"\1{REMOVED}\n", text)
     if "LS0tLS1CRUdJTi" in text or "YXV0aHM" in text or "1dGhz" in text or "hdXRocyI" in text:
         text = pattern(_ENCODED).sub(REMOVED, text)
-    if len(text) > 120 and "n" in text:
+    if len(text) > 120 and ("\n" in text or "\\n" in text):
         text = pattern(_BODY).sub(_redact_body, text)
     return text
 

@@ -184,7 +184,7 @@ VENDORS: Final = (
     Vendor("Slack app", "xapp-", r"xapp-[A-Za-z0-9-]{10,}", "gitleaks/slack"),
     Vendor(
         "Slack webhook",
-        "hooks.slack.com/",
+        "hooks.slack",
         r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[\w/]{16,}",
         "gitleaks/slack",
     ),
@@ -345,8 +345,10 @@ VENDORS: Final = (
 # JSON web tokens. Runs without a dot match too, so that they are passed over at once; they stay.
 _JWT: Final = r"eyJ[\w-]{8,}(?:\.[\w-]*){0,4}"
 
+_FORMS: Final = tuple((vendor.marker, vendor.form, vendor.exact) for vendor in VENDORS)
+
 #: Each token has a run of so many characters; most texts have none, and end here.
-_LONG_RUN: Final = r"[\w.~+/$:@=-]{16}"
+_LONG_RUN: Final = r"[\w.~+/$:@=-]{15}"
 
 #: No token begins inside a word.
 _ALONE: Final = r"(?<![A-Za-z0-9])"
@@ -356,14 +358,12 @@ def redact_tokens(text: str) -> str:
     """
     Return a text without tokens.
     """
-    if len(text) < 16 or pattern(_LONG_RUN).search(text) is None:
+    if pattern(_LONG_RUN).search(text) is None:
         return text
     if "eyJ" in text:
         text = pattern(_JWT).sub(_without_jwt, text)
-    for vendor in VENDORS:
-        if vendor.marker in text:
-            hide = _hide if vendor.exact else _hide_mixed
-            text = pattern(_ALONE + vendor.form).sub(hide, text)
+    for form, exact in [(form, exact) for marker, form, exact in _FORMS if marker in text]:
+        text = pattern(_ALONE + form).sub(_hide if exact else _hide_mixed, text)
     return text
 
 
