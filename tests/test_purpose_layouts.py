@@ -394,6 +394,134 @@ def loose(root):
     return ["-c", f"import sys; sys.path.insert(0, {str(site)!r}); from server import main; main()"]
 
 
+def record(folder, name):
+    """
+    Write the metadata of a distribution that owns all files of a folder that no other one owns.
+    """
+    listed = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.dist-info/RECORD"))
+    files = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.py"))]
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    lines = [f"{file},sha256=abc,10\n" for file in files if f"{file}," not in listed]
+    (info / "RECORD").write_text("".join([*lines, f"{info.name}/RECORD,,\n"]), encoding="utf-8")
+
+
+def starts(site, module="acme.server"):
+    return ["-c", f"import sys; sys.path.insert(0, {str(site)!r}); from {module} import main; main()"]
+
+
+@layout("a wheel with two packages")
+def wheel(root):
+    site = root / "venv" / "lib" / "python3.11" / "site-packages"
+    write(site, stranger__="", stranger__lib=HELPER)
+    record(site, "stranger")
+    write(site, acme__="", acme__server=server("core"), core__=HELPER)
+    record(site, "acme")
+    return starts(site)
+
+
+@layout("a wheel whose name is not its package's")
+def wheel_of_another_name(root):
+    site = root / "site-packages"
+    write(site, acme__="", acme__server=server("core.deep.helper"))
+    write(site, core__="", core__deep__="", core__deep__helper=HELPER)
+    record(site, "company-tools")
+    return starts(site)
+
+
+@layout("a wheel with two modules")
+def wheel_of_modules(root):
+    site = root / "site-packages"
+    write(site, server=server(), helper=HELPER)
+    record(site, "tools")
+    return starts(site, "server")
+
+
+@layout("a wheel with two packages of a namespace")
+def wheel_of_namespace(root):
+    site = root / "site-packages"
+    write(site, ns__one__="", ns__one__server=server("ns.two.helper"), ns__two__="", ns__two__helper=HELPER)
+    record(site, "ns-tools")
+    return starts(site, "ns.one.server")
+
+
+@layout("a stranger's package of the same namespace", told="PAAAP")
+def wheel_of_another_namespace(root):
+    site = root / "site-packages"
+    write(site, ns__two__="", ns__two__helper=HELPER)
+    record(site, "ns-two")
+    write(site, ns__one__="", ns__one__server=server("ns.two.helper"))
+    record(site, "ns-one")
+    return starts(site, "ns.one.server")
+
+
+@layout("a stranger's package beside a wheel", told="PAAAP")
+def wheel_and_stranger(root):
+    site = root / "site-packages"
+    write(site, core__=HELPER)
+    record(site, "core")
+    write(site, acme__="", acme__server=server("core"))
+    record(site, "acme")
+    return starts(site)
+
+
+@layout("a wheel started with -m")
+def wheel_as_module(root):
+    site = root / "site-packages"
+    write(site, acme__="", acme__server=server("core", MAIN), core__=HELPER)
+    record(site, "acme")
+    return [
+        "-c",
+        f"import sys, runpy; sys.path.insert(0, {str(site)!r}); runpy.run_module('acme.server', {{}}, '__main__', True)",
+    ]
+
+
+@layout("a wheel in a cache, linked into an environment")
+def wheel_linked(root):
+    # uv keeps what it unpacked, and may link to it.
+    archive = root / "cache" / "archive-v0" / "x1" / "lib"
+    write(archive, acme__="", acme__server=server("core"), core__=HELPER)
+    record(archive, "acme")
+    site = root / "venv" / "site-packages"
+    site.mkdir(parents=True)
+    for entry in archive.iterdir():
+        (site / entry.name).symlink_to(entry)
+    return starts(site)
+
+
+@layout("installed into a folder of its own")
+def wheel_in_target(root):
+    target = root / "build"
+    write(target, stranger__="")
+    record(target, "stranger")
+    write(target, acme__="", acme__server=server("core"), core__=HELPER)
+    record(target, "acme")
+    return starts(target)
+
+
+@layout("a zipapp with what was installed into it")
+def zipped_wheel(root):
+    app = root / "app"
+    write(app, stranger__="")
+    record(app, "stranger")
+    write(app, acme__="", acme__server=server("core"), core__=HELPER)
+    record(app, "acme")
+    zipapp.create_archive(app, root / "app.pyz", main="acme.server:main")
+    return [str(root / "app.pyz")]
+
+
+@layout("a zipapp beside a stranger's package", told="PAAAP")
+def zipped_stranger(root):
+    app = root / "app"
+    write(app, core__=HELPER)
+    record(app, "core")
+    write(app, acme__="", acme__server=server("core"))
+    record(app, "acme")
+    zipapp.create_archive(app, root / "app.pyz", main="acme.server:main")
+    return [str(root / "app.pyz")]
+
+
 @layout("an editable install")
 def editable(root):
     site = root / "site-packages"
@@ -410,7 +538,7 @@ def vendored(root):
     return [str(root / "server.py")]
 
 
-@layout("a zipapp", told="PAAAP")
+@layout("a zipapp")
 def zipped(root):
     write(root, app__main=server(), app__helper=HELPER)
     (root / "app" / "main.py").rename(root / "app" / "__main__.py")

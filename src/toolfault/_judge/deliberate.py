@@ -10,7 +10,7 @@ Rule 3: an interpreter whose bytecode isn't as expected switches the look at ins
 the verdict wrong.
 """
 
-# ruff: noqa: PTH118, PTH119, PTH120, PTH206, PTH208 -- pathlib would double the time that a home
+# ruff: noqa: PTH113, PTH118, PTH119, PTH120, PTH206, PTH208 -- pathlib would double the time that a home
 # takes
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class Home:
     The modules of a tool's author; made once per tool.
 
     A module is the author's if it is the very namespace of the tool's function, lies in the same
-    regular package or one that the author named, or in the folder that holds that package, unless
-    things get installed there.
+    regular package or one that the author named, or in the folder or zip file that holds that
+    package. Where things get installed, it must belong to the same distribution instead.
 
     Args:
         tool: What was registered, wrapped as often as you like. None: an unknown tool, whose author
@@ -110,7 +110,7 @@ class Home:
         also: Further packages of the author.
     """
 
-    __slots__ = ("_folder", "_known", "_name", "_packages", "_space", "typed_in")
+    __slots__ = ("_folder", "_installed", "_known", "_name", "_packages", "_space", "typed_in")
 
     def __init__(self, tool: object | None, also: Iterable[str] = ()) -> None:
         """
@@ -121,12 +121,14 @@ class Home:
         self._space: Mapping[str, Any] | None = None
         self._name = ""
         self._folder: str | None = None
+        #: The tool's own file, and the folder that it was installed into.
+        self._installed: tuple[str, str] | None = None
         #: The tool's own code came from no file (a notebook, ``python -c``).
         self.typed_in = False
         try:
             self._settle(tool)
         except Exception:  # noqa: BLE001 -- a tool is any object, and may answer anything: then its author is unknown
-            self._space, self._folder = None, None
+            self._space, self._folder, self._installed = None, None, None
 
     def _settle(self, tool: object | None) -> None:
         body = _plain_function(tool)
@@ -142,7 +144,12 @@ class Home:
         self._name = name
         if name not in ("", "__main__"):
             self._packages |= {_regular_package(name)}
-        self._folder = _project_folder(name, file, is_package="__path__" in space)
+        if file is not None and not getattr(sys, "frozen", False):
+            root = _root_of(name, file, is_package="__path__" in space)
+            if _is_project(root):
+                self._folder = os.path.join(root, "")
+            else:
+                self._installed = file, root
         source = getattr(getattr(body, "__code__", None), "co_filename", "")
         self.typed_in = isinstance(source, str) and source.startswith("<")
 
@@ -166,7 +173,7 @@ class Home:
             if known is None:
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
-                known = self._known[key] = self._holds(name) or _lies_in(file, self._folder)
+                known = self._known[key] = self._holds(name) or self._holds_file(file)
         except Exception:  # noqa: BLE001 -- a namespace may be any mapping: what can't be asked is nobody's
             return False
         return known
@@ -183,6 +190,15 @@ class Home:
             # Loaded by path, and not entered in sys.modules: the name has to do.
             return name != "" and (name == self._name or self._holds(name))
         return self.owns(space)
+
+    def _holds_file(self, file: object) -> bool:
+        if not isinstance(file, str):
+            return False
+        if self._installed is None:
+            return self._folder is not None and _lies_in(_real(file), self._folder)
+        own, root = self._installed
+        # What was installed is looked up at the first failure that needs it: that reads files.
+        return _real(file) in _installed_with(own, root)
 
     def _holds(self, name: str) -> bool:
         return any(name == package or name.startswith(f"{package}.") for package in self._packages)
@@ -454,34 +470,64 @@ def _regular_package(name: str) -> str:
     return head
 
 
-def _project_folder(name: str, file: str | None, *, is_package: bool) -> str | None:
+def _root_of(name: str, file: str, *, is_package: bool) -> str:
     """
-    Return the folder of the outermost module or package, unless code gets installed there.
+    Return the folder, or the zip file, that the outermost module or package lies in.
     """
-    if file is None or getattr(sys, "frozen", False):
-        return None
     folder = os.path.dirname(file)
     parts = name.split(".")
     for part in reversed(parts if is_package else parts[:-1]):
         if os.path.basename(folder) != os.path.normcase(part):
             break  # a module that was given a name of another place
         folder = os.path.dirname(folder)
-    inside = os.path.join(folder, "")
-    if folder == os.path.dirname(folder) or not _INSTALLED.isdisjoint(folder.split(os.sep)):
-        return None  # the file system's root, or installed
-    try:
-        installed = any(entry.endswith(".dist-info") for entry in os.listdir(folder))
-    except OSError:
-        return None  # in a zip file, or nowhere
-    return None if installed else inside
+    return folder
 
 
-def _lies_in(file: object, folder: str | None) -> bool:
-    if folder is None or not isinstance(file, str):
+def _is_project(root: str) -> bool:
+    """
+    Tell whether a folder or a zip file holds one author's code alone: nothing gets installed there.
+    """
+    if root == os.path.dirname(root) or not _INSTALLED.isdisjoint(root.split(os.sep)):
         return False
-    file = _real(file)
+    try:
+        if os.path.isfile(root):
+            return not any(True for _ in _distributions(root))
+        return not any(entry.endswith(".dist-info") for entry in os.listdir(root))
+    except OSError:
+        return False
+
+
+def _distributions(root: str, name: str | None = None) -> Iterable[Any]:
+    from importlib.metadata import Distribution, DistributionFinder  # noqa: PLC0415 -- only where something is installed
+
+    return Distribution.discover(context=DistributionFinder.Context(name=name, path=[root]))
+
+
+@functools.lru_cache(maxsize=128)
+def _installed_with(file: str, root: str) -> frozenset[str]:
+    """
+    Return the Python files that one distribution installed together with a file; empty: unknown.
+    """
+    inside = os.path.relpath(file, root).replace(os.sep, "/")
+    guess = inside.partition("/")[0].removesuffix(".py")
+    for name in (guess, None):
+        for distribution in _distributions(root, name):
+            record = distribution.read_text("RECORD")
+            if record is None or f"\n{inside}," not in f"\n{record}":
+                continue
+            listed = (line.partition(",")[0] for line in record.splitlines())
+            return frozenset(
+                os.path.normcase(os.path.join(root, entry))
+                for entry in listed
+                if entry.endswith(".py")
+            )
+    return frozenset()
+
+
+def _lies_in(file: str, folder: str | None) -> bool:
     return (
-        file.startswith(folder)
+        folder is not None
+        and file.startswith(folder)
         and not file.startswith(_STDLIB)
         and _INSTALLED.isdisjoint(file[len(folder) :].split(os.sep))
     )
