@@ -18,10 +18,9 @@ import anyio
 from toolfault._causes import is_group, leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
-from toolfault._judge import judge
+from toolfault._judge import judge, judge_returned
 from toolfault._judge.caller_values import Hosts
-from toolfault._judge.case import Call, Case, Disclosure, Finding, Judgement, Policy
-from toolfault._judge.compose import Composer
+from toolfault._judge.case import Call, Case, Disclosure, Judgement, Policy, new_case
 from toolfault._judge.deliberate import Home
 from toolfault._judge.log import Reporter
 from toolfault._names import class_name
@@ -273,9 +272,7 @@ class Guard:
         """
         failure_id = os.urandom(6).hex()
         try:
-            judgement = judge(
-                exc, call, self._prepared.policy, self._home(call.function), failure_id
-            )
+            judgement = judge(self._case(call), exc, failure_id)
         except KeyboardInterrupt:
             raise
         except BaseException as trouble:  # noqa: BLE001 -- attributes of an exception may raise anything
@@ -343,12 +340,12 @@ class Guard:
 
     def _returned(self, verdict: Verdict, text: str, call: Call) -> ToolFault:
         failure_id = os.urandom(6).hex()
-        exc = Exception(text)
-        case = Case(call, self._prepared.policy, self._home(call.function))
-        finding = Finding(verdict=verdict, leaf=exc, reason="returned", deliberate=True, text=text)
-        fault = Composer(case).fault(exc, finding, failure_id)
-        self._tell(exc, call, Judgement(fault=fault, leaf=exc, crash=False, reason="returned"))
-        return fault
+        judgement = judge_returned(self._case(call), verdict, text, failure_id)
+        self._tell(judgement.leaf, call, judgement)
+        return judgement.fault
+
+    def _case(self, call: Call) -> Case:
+        return new_case(call, self._prepared.policy, self._home(call.function))
 
     def _tell(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
         self._prepared.reporter.report(exc, call, judgement, self._prepared.policy.redactor)

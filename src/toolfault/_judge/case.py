@@ -94,8 +94,7 @@ class Policy:
     upstream_text: bool
 
 
-# Not frozen, as they should be: that would treble what making one costs, and each failure makes
-# several.
+# Not frozen: that would treble what making one costs, and each failure makes several.
 @dataclass(slots=True, kw_only=True)
 class Judgement:
     """
@@ -112,6 +111,31 @@ class Judgement:
 class Finding:
     """
     What was found out about one exception.
+
+    Attributes:
+        verdict:
+            What it means.
+
+        leaf:
+            The exception that decides.
+
+        reason:
+            What the verdict rests on; for the log.
+
+        deliberate:
+            The author raised it on purpose, so its text is for callers.
+
+        crash:
+            Nobody foresaw it.
+
+        text:
+            What its author wrote.
+
+        author:
+            The fault that its author raised.
+
+        violations:
+            The arguments that were refused, and why.
     """
 
     verdict: Verdict
@@ -124,81 +148,159 @@ class Finding:
     violations: tuple[dict[str, Any], ...] = ()
 
 
+#: How many exceptions below one are looked for as quotations in its text, and how long these are.
+_MAX_QUOTED: Final = 8
+_SHORTEST_QUOTE: Final = 4
+_LONGEST_QUOTE: Final = 400
+
+#: What nothing explains.
 INTERNAL: Final = Verdict(code=McpErrorCode.INTERNAL)
-"""
-What nothing explains.
-"""
 
 #: Families whose exceptions say nothing about what was raised while they were handled.
 SILENT: Final[frozenset[Family]] = frozenset({"bug", "data", "general"})
 
 
+@dataclass(slots=True, kw_only=True)
 class Case:
     """
-    One call and what to judge it by.
+    One call that failed, what judges it, and what was found out so far.
+
+    Attributes:
+        values:
+            The caller's own values.
+
+        rules:
+            What the tables say of each exception, by its id: a cause is judged, and shown in the
+            chain.
+
+        findings:
+            What was found out about each handled exception, by its id: groups in groups in groups
+            would never end.
+
+        texts:
+            What an author wrote into each exception, by its id.
     """
 
-    __slots__ = ("_authored", "call", "home", "policy", "said", "values")
+    call: Call
+    policy: Policy
+    home: Home
+    values: CallerValues
+    rules: dict[int, tuple[str, Verdict]] = field(default_factory=dict[int, tuple[str, Verdict]])
+    findings: dict[int, Finding] = field(default_factory=dict[int, "Finding"])
+    texts: dict[int, str] = field(default_factory=dict[int, str])
 
-    def __init__(self, call: Call, policy: Policy, home: Home) -> None:
-        self.call = call
-        self.policy = policy
-        self.home = home
-        self.values = CallerValues(call.arguments)
-        # What the tables said of each exception: a cause is judged, and shown in the chain.
-        self.said: dict[int, tuple[str, Verdict]] = {}
-        self._authored: dict[int, str] = {}
 
-    def rule(self, exc: BaseException) -> Verdict:
-        return self.named_rule(exc)[1]
+def new_case(call: Call, policy: Policy, home: Home) -> Case:
+    """
+    Return a case of which nothing is known yet.
+    """
+    return Case(call=call, policy=policy, home=home, values=CallerValues(call.arguments))
 
-    def named_rule(self, exc: BaseException) -> tuple[str, Verdict]:
-        said = self.said.get(id(exc))
-        if said is None:
-            said = self.said[id(exc)] = asked(self.policy.registry, exc, self.policy.redactor) or (
-                "",
-                INTERNAL,
-            )
-        return said
 
-    def authored(self, exc: BaseException) -> str:
-        """
-        Return what an author wrote, with quotations of exceptions less what is known to leak.
-        """
-        text = self._authored.get(id(exc))
-        if text is None:
-            text = self._authored[id(exc)] = self._less_leaks(exc)
-        return text
+# ---- rules
 
-    def _less_leaks(self, exc: BaseException) -> str:
-        from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
 
-        text = text_of(exc)
-        name, verdict = self.named_rule(exc)
-        if isinstance(exc, OSError) or name.startswith("of "):
-            text = quotable(exc, verdict)
-        link = handled_by(exc)
-        for _ in range(_MAX_QUOTED):
-            if link is None or not text:
-                break
-            if not isinstance(link, ToolFault):
-                text = self._less_leaks_of(link, text)
-            link = handled_by(link)
-        return text
+def rule_for(case: Case, exc: BaseException) -> Verdict:
+    """
+    Return what the tables say of an exception; `INTERNAL` if nothing.
+    """
+    return named_rule(case, exc)[1]
 
-    def _less_leaks_of(self, link: BaseException, text: str) -> str:
-        from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- as above
 
-        for spelled in (safe_repr(link), text_of(link)):
-            at = text.find(spelled[:_LONGEST_QUOTE])
-            if len(spelled) < _SHORTEST_QUOTE or at < 0:
-                continue
-            # An author may have cut what is quoted.
-            end = at + len(spelled) if text.startswith(spelled, at) else len(text)
-            said = quotable(link, self.rule(link))
-            if said != spelled:
-                text = f"{text[:at]}{said}{text[end:]}"
-        return text
+def named_rule(case: Case, exc: BaseException) -> tuple[str, Verdict]:
+    """
+    Return the class whose rule holds for an exception, and its verdict; "" and `INTERNAL` if none.
+    """
+    found = case.rules.get(id(exc))
+    if found is None:
+        found = ask_rules(case.policy.registry, exc, case.policy.redactor) or ("", INTERNAL)
+        case.rules[id(exc)] = found
+    return found
+
+
+def ask_rules(
+    registry: Registry, exc: BaseException, redactor: Redactor
+) -> tuple[str, Verdict] | None:
+    """
+    Return the first rule's class and verdict; None if no rule has an opinion.
+    """
+    for name, rule in registry.rules_for(type(exc)):
+        verdict = rule if isinstance(rule, Verdict) else call_rule(name, rule, exc, redactor)
+        if verdict is not None:
+            return name, verdict
+    return None
+
+
+def call_rule(
+    name: str, rule: Callable[[Any], Verdict | None], exc: BaseException, redactor: Redactor
+) -> Verdict | None:
+    """
+    Return one rule's verdict; None if it has no opinion or raises, which is logged.
+    """
+    try:
+        return rule(exc)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as trouble:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
+        traceback = shown_traceback(trouble, redactor)
+        _log.error("the rule for %s raised and is passed over\n%s", name, traceback)
+        return None
+
+
+def with_defaults(verdict: Verdict) -> tuple[McpErrorCode, McpErrorCategory, bool]:
+    """
+    Return a verdict's code, category and retryability, with the code's defaults for what is unset.
+    """
+    code = McpErrorCode.INTERNAL if verdict.code is McpErrorCode.UNKNOWN else verdict.code
+    category, retryable = DEFAULTS[code]
+    if verdict.category is not None and verdict.category is not McpErrorCategory.UNKNOWN:
+        category = verdict.category
+    return code, category, retryable if verdict.retryable is None else verdict.retryable
+
+
+# ---- texts
+
+
+def authored_text(case: Case, exc: BaseException) -> str:
+    """
+    Return what an author wrote, with quotations of exceptions less what is known to leak.
+    """
+    text = case.texts.get(id(exc))
+    if text is None:
+        text = case.texts[id(exc)] = _without_leaks(case, exc)
+    return text
+
+
+def _without_leaks(case: Case, exc: BaseException) -> str:
+    from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
+
+    text = text_of(exc)
+    name, verdict = named_rule(case, exc)
+    if isinstance(exc, OSError) or name.startswith("of "):
+        text = quotable(exc, verdict)
+    link = handled_by(exc)
+    for _ in range(_MAX_QUOTED):
+        if link is None or not text:
+            break
+        if not isinstance(link, ToolFault):
+            text = _without_leaks_of(case, link, text)
+        link = handled_by(link)
+    return text
+
+
+def _without_leaks_of(case: Case, link: BaseException, text: str) -> str:
+    from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- as above
+
+    for spelled in (safe_repr(link), text_of(link)):
+        at = text.find(spelled[:_LONGEST_QUOTE])
+        if len(spelled) < _SHORTEST_QUOTE or at < 0:
+            continue
+        # An author may have cut what is quoted.
+        end = at + len(spelled) if text.startswith(spelled, at) else len(text)
+        said = quotable(link, rule_for(case, link))
+        if said != spelled:
+            text = f"{text[:at]}{said}{text[end:]}"
+    return text
 
 
 def is_unexplained(exc: BaseException, name: str) -> bool:
@@ -217,16 +319,14 @@ def is_unexplained(exc: BaseException, name: str) -> bool:
 
 def as_sentence(exc: BaseException) -> str:
     """
-    Return an exception's own text as something that stands alone: a KeyError's is a key.
+    Return an exception's own text as a sentence: a KeyError's text is only the key.
     """
     text = text_of(exc)
     if not is_bare_key(exc, text):
         return text
-    return (
-        f"The key {text!r} is missing ({class_name(exc)})."
-        if isinstance(exc, KeyError) and text
-        else text
-    )
+    if text and isinstance(exc, KeyError):
+        return f"The key {text!r} is missing ({class_name(exc)})."
+    return text
 
 
 def adds_nothing(text: str, inner: str, tool: str) -> bool:
@@ -251,58 +351,17 @@ _EMPTY_WORDS: Final = frozenset(
     """.split()
 )
 
-#: How many exceptions below one are looked for as quotations in its text, and how long these are.
-_MAX_QUOTED: Final = 8
-_SHORTEST_QUOTE: Final = 4
-_LONGEST_QUOTE: Final = 400
-
-
-def asked(registry: Registry, exc: BaseException, redactor: Redactor) -> tuple[str, Verdict] | None:
-    """
-    Ask the rules one by one, so that one that raises only loses its own voice.
-    """
-    for name, rule in registry.rules_for(type(exc)):
-        verdict = rule if isinstance(rule, Verdict) else safely(name, rule, exc, redactor)
-        if verdict is not None:
-            return name, verdict
-    return None
-
-
-def safely(
-    name: str, rule: Callable[[Any], Verdict | None], exc: BaseException, redactor: Redactor
-) -> Verdict | None:
-    """
-    Ask one rule; one that raises is logged, and has no opinion.
-    """
-    try:
-        return rule(exc)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as trouble:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
-        _log.error(
-            "the rule for %s raised and is passed over\n%s",
-            name,
-            shown_traceback(trouble, redactor),
-        )
-        return None
-
-
-def resolved(verdict: Verdict) -> tuple[McpErrorCode, McpErrorCategory, bool]:
-    code = McpErrorCode.INTERNAL if verdict.code is McpErrorCode.UNKNOWN else verdict.code
-    category, retryable = DEFAULTS[code]
-    if verdict.category not in {None, McpErrorCategory.UNKNOWN}:
-        category = verdict.category or category
-    return code, category, retryable if verdict.retryable is None else verdict.retryable
-
 
 def is_cancelled(exc: BaseException) -> bool:
+    """
+    Tell whether an exception is a cancellation of asyncio's or trio's.
+    """
     return qualified_name(type(exc)) in {"asyncio.exceptions.CancelledError", "trio.Cancelled"}
 
 
 def is_bare_key(exc: BaseException, text: str) -> bool:
     """
-    Tell whether a KeyError or IndexError says no more than the key: the protocol demands that
-    raise.
+    Tell whether a KeyError or IndexError says no more than the key, as mappings raise it.
     """
     if not isinstance(exc, KeyError | IndexError):
         return False

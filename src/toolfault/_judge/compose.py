@@ -8,7 +8,7 @@ Rule 3: ``unknown`` is for readers; it never leaves here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,9 +22,11 @@ from toolfault._judge.case import (
     Disclosure,
     Finding,
     Phase,
+    authored_text,
     is_bare_key,
     is_cancelled,
-    resolved,
+    rule_for,
+    with_defaults,
 )
 from toolfault._judge.deliberate import raised_by
 from toolfault._names import class_name
@@ -74,243 +76,281 @@ _OUTCOMES: Final[dict[Phase, Outcome]] = {
 _SPEAKERS: Final[dict[Family, str]] = {"database": "The database", "process": "The program"}
 
 
-class Composer:
+def compose(case: Case, exc: BaseException, finding: Finding, failure_id: str) -> ToolFault:
+    verdict = _apply_policy(case, finding)
+    code, category, retryable = with_defaults(verdict)
+    message = _message(case, finding, verdict, code, failure_id)
+    envelope = made(
+        code=code,
+        message=message,
+        category=category,
+        retryable=retryable,
+        retry_after_seconds=verdict.retry_after_seconds,
+        hint=None if verdict.hint is None else _redact(case, verdict.hint, HINT_BYTES),
+        cause_chain=_chain(case, exc, finding, verdict, message),
+    )
+    return ToolFault.of(
+        envelope,
+        outcome=verdict.outcome or _OUTCOMES[case.call.phase],
+        facts=_facts(case, finding, verdict, failure_id),
+    )
+
+
+def _facts(case: Case, finding: Finding, verdict: Verdict, failure_id: str) -> dict[str, Any]:
     """
-    Makes the fault of one case.
+    Return what stands beside the envelope: an author's own facts, then ours.
     """
+    facts: dict[str, Any] = {}
+    if finding.author is not None and finding.author.facts:
+        facts = _safe_facts(case, finding.author.facts)
+    facts["id"] = failure_id
+    facts["origin"] = verdict.origin or _origin(finding, verdict)
+    if verdict.upstream_status is not None:
+        facts["upstream_status"] = verdict.upstream_status
+    if finding.violations:
+        facts["violations"] = _safe_value(case, finding.violations)
+    return facts
 
-    __slots__ = ("_case",)
 
-    def __init__(self, case: Case) -> None:
-        self._case = case
+def _safe_facts(case: Case, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return an author's own facts: none under a name that is ours, every text as safe as the
+    message.
+    """
+    own = {key: value for key, value in facts.items() if key not in _OURS}
+    safe: dict[str, Any] = _safe_value(case, own)
+    # Where a failure came from in another vocabulary: whole, or of no use.
+    record = passed_on(
+        facts.get(RECORD_FACT),
+        lambda text: _redact(case, text, MAX_RECORD),
+        body=not _is_withheld(case),
+    )
+    return safe if record is None else {**safe, RECORD_FACT: record}
 
-    def fault(self, exc: BaseException, finding: Finding, failure_id: str) -> ToolFault:
-        verdict = self._as_declared(finding)
-        code, category, retryable = resolved(verdict)
-        message = self._message(finding, verdict, code, failure_id)
-        envelope = made(
-            code=code,
-            message=message,
-            category=category,
-            retryable=retryable,
-            retry_after_seconds=verdict.retry_after_seconds,
-            hint=None if verdict.hint is None else self._shown(verdict.hint, HINT_BYTES),
-            cause_chain=self._chain(exc, finding, verdict, message),
+
+def _safe_value(case: Case, value: Any) -> Any:
+    copier = JsonCopier(
+        text=lambda text, _name: _redact(case, text, HINT_BYTES),
+        key=lambda key: _redact(case, safe_str(key), HINT_BYTES),
+        other=lambda item: _redact(case, safe_str(item), HINT_BYTES),
+        depth=_MAX_FACT_DEPTH,
+        members=_MAX_FACTS,
+    )
+    return copier.copy(value)
+
+
+def _apply_policy(case: Case, finding: Finding) -> Verdict:
+    """
+    Apply what the guard's owner declared about credentials, arguments and egress.
+    """
+    verdict = finding.verdict
+    if verdict.refuses_credentials and case.policy.own_credentials:
+        return _blame_server(
+            verdict,
+            McpErrorCategory.AUTH,
+            "The credentials are the server's; its operator has to look.",
         )
-        facts: dict[str, Any] = {
-            "id": failure_id,
-            "origin": verdict.origin or self._origin(finding, verdict),
-        }
-        if verdict.upstream_status is not None:
-            facts["upstream_status"] = verdict.upstream_status
-        if finding.violations:
-            facts["violations"] = self._safe_value(finding.violations)
-        outcome = verdict.outcome or _OUTCOMES[self._case.call.phase]
-        if finding.author is None or not finding.author.facts:
-            return ToolFault.of(envelope, outcome=outcome, facts=facts)
-        return ToolFault.of(
-            envelope, outcome=outcome, facts={**self._safe(finding.author.facts), **facts}
+    if verdict.blames_values and not case.policy.arguments_forwarded:
+        return _blame_server(
+            verdict,
+            McpErrorCategory.PERMANENT,
+            "The values are the server's, not the caller's.",
         )
-
-    def _safe(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """
-        Return an author's own facts: none under a name that is ours, every text as safe as the
-        message.
-        """
-        own = {key: value for key, value in facts.items() if key not in _OURS}
-        safe: dict[str, Any] = self._safe_value(own)
-        # Where a failure came from in another vocabulary: whole, or of no use.
-        withheld = self._case.policy.disclosure is Disclosure.WITHHELD
-        record = passed_on(
-            facts.get(RECORD_FACT), lambda text: self._shown(text, MAX_RECORD), body=not withheld
+    allowed = case.policy.egress_allow
+    if (
+        verdict.maybe_proxy
+        and allowed is not None
+        and verdict.urls
+        and not any(map(allowed.admits, verdict.urls))
+    ):
+        status = verdict.upstream_status
+        return replace(
+            verdict,
+            code=McpErrorCode.NETWORK_BLOCKED,
+            category=None,
+            retryable=None,
+            sentence="A proxy does not let the server talk to this host",
+            note="" if status is None else f"HTTP {status}",
+            advice="Its operator can allow it.",
         )
-        return safe if record is None else {**safe, RECORD_FACT: record}
+    return verdict
 
-    def _safe_value(self, value: Any) -> Any:
-        copier = JsonCopier(
-            text=lambda text, _name: self._shown(text, HINT_BYTES),
-            key=lambda key: self._shown(safe_str(key), HINT_BYTES),
-            other=lambda item: self._shown(safe_str(item), HINT_BYTES),
-            depth=_MAX_FACT_DEPTH,
-            members=_MAX_FACTS,
-        )
-        return copier.copy(value)
 
-    def _as_declared(self, finding: Finding) -> Verdict:
-        """
-        Apply what the guard's owner declared about credentials, arguments and egress.
-        """
-        verdict = finding.verdict
-        if verdict.refuses_credentials and self._case.policy.own_credentials:
-            return _blame_server(
-                verdict,
-                McpErrorCategory.AUTH,
-                "The credentials are the server's; its operator has to look.",
-            )
-        if verdict.blames_values and not self._case.policy.arguments_forwarded:
-            return _blame_server(
-                verdict,
-                McpErrorCategory.PERMANENT,
-                "The values are the server's, not the caller's.",
-            )
-        allowed = self._case.policy.egress_allow
-        if (
-            verdict.maybe_proxy
-            and allowed is not None
-            and verdict.urls
-            and not any(map(allowed.admits, verdict.urls))
-        ):
-            status = verdict.upstream_status
-            return replace(
-                verdict,
-                code=McpErrorCode.NETWORK_BLOCKED,
-                category=None,
-                retryable=None,
-                sentence="A proxy does not let the server talk to this host",
-                note="" if status is None else f"HTTP {status}",
-                advice="Its operator can allow it.",
-            )
-        return verdict
+def _origin(finding: Finding, verdict: Verdict) -> Origin:
+    if verdict.code is McpErrorCode.MCP_SERVER_UNREACHABLE:
+        return "transport"
+    return "upstream" if verdict.family in _UPSTREAM and finding.author is None else "tool"
 
-    def _origin(self, finding: Finding, verdict: Verdict) -> Origin:
-        if verdict.code is McpErrorCode.MCP_SERVER_UNREACHABLE:
-            return "transport"
-        return "upstream" if verdict.family in _UPSTREAM and finding.author is None else "tool"
 
-    def _message(
-        self, finding: Finding, verdict: Verdict, code: McpErrorCode, failure_id: str
-    ) -> str:
-        withheld = self._case.policy.disclosure is Disclosure.WITHHELD
-        if finding.author is not None:
-            message = self._shown(finding.author.envelope.message)
-        elif self._case.policy.disclosure is Disclosure.FULL and self._case.call.phase == "body":
-            message = self._original(finding.leaf)
-        elif finding.text and (finding.deliberate or not withheld):
-            message = self._shown(finding.text)
-        elif verdict.message is not None and not (
-            finding.crash and withheld and verdict.family in SILENT
-        ):
-            message = self._shown(verdict.message)
-        elif finding.deliberate:
-            message = ""
-        else:
-            message = self._composed(finding, withheld=withheld, failure_id=failure_id)
-        message = message or _wordless(self._kind(finding.leaf), code)
-        told = verdict.message is not None and message == self._shown(verdict.message)
-        for said in (self._diagnosis(finding.leaf) if told else "", self._quoted(verdict)):
-            if said:
-                message = f"{message if message[-1] in '.!?' else f'{message}.'} {said}"
-        return message
+def _message(
+    case: Case, finding: Finding, verdict: Verdict, code: McpErrorCode, failure_id: str
+) -> str:
+    """
+    Return the message: what its author wrote, else the table's sentence, else a composed one.
+    """
+    quotations = [_quote_upstream(case, verdict)]
+    message = _written_text(case, finding)
+    if message is None:
+        message = _sentence(case, finding, verdict)
+        if message is not None:
+            quotations.insert(0, _diagnosis(case, finding.leaf))
+        elif not finding.deliberate:
+            message = _compose_message(case, finding, failure_id)
+    message = message or _wordless(_class_name(case, finding.leaf), code)
+    for said in filter(None, quotations):
+        stop = "" if message[-1] in ".!?" else "."
+        message = f"{message}{stop} {said}"
+    return message
 
-    def _diagnosis(self, exc: BaseException) -> str:
-        """
-        Return what a database, a parser or a program said, in one capped line and quoted.
-        """
-        from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
 
-        verdict = self._case.rule(exc)
-        said = self._shown(diagnosis(exc, verdict), CAUSE_BYTES)
-        speaker = _SPEAKERS.get(verdict.family, "The parser")
-        return f"{speaker} said: {quote(said)}." if said else ""
+def _is_withheld(case: Case) -> bool:
+    return case.policy.disclosure is Disclosure.WITHHELD
 
-    def _quoted(self, verdict: Verdict) -> str:
-        """
-        Return what the upstream said, in one capped line and marked as a quotation, if the guard's
-        owner wants it.
-        """
-        if not self._case.policy.upstream_text or not verdict.quote:
-            return ""
-        said = one_line(self._shown(verdict.quote, CAUSE_BYTES)).replace('"', "'")
-        return f'The upstream said, in its own words: "{said}"' if said else ""
 
-    def _original(self, exc: BaseException) -> str:
-        """
-        Return an exception's own text, with what its program wrote, for developers.
-        """
-        text, output = text_of(exc), attr(exc, "stderr")
-        if isinstance(output, bytes):
-            output = output.decode("utf-8", "replace")
-        written = f"\n{output}" if isinstance(output, str) else ""
-        return self._shown(f"{text}{written}")
+def _written_text(case: Case, finding: Finding) -> str | None:
+    """
+    Return what somebody wrote for this failure, redacted; None if nothing of it may be shown.
+    """
+    if finding.author is not None:
+        return _redact(case, finding.author.envelope.message)
+    if case.policy.disclosure is Disclosure.FULL and case.call.phase == "body":
+        return _original_text(case, finding.leaf)
+    if finding.text and (finding.deliberate or not _is_withheld(case)):
+        return _redact(case, finding.text)
+    return None
 
-    def _composed(self, finding: Finding, *, withheld: bool, failure_id: str) -> str:
-        """
-        Compose the message for an exception that nobody wrote for a caller.
-        """
-        exc, kind = finding.leaf, self._kind(finding.leaf)
-        bug = finding.verdict.code is McpErrorCode.TOOL_PANICKED
-        what = "The tool failed unexpectedly" if bug else "The tool failed"
-        if withheld:
-            return f"{what} ({kind}). The server's log tells more under the id {failure_id}."
-        text = self._shown(text_of(exc), MESSAGE_BYTES // 2)
-        if isinstance(exc, KeyError) and is_bare_key(exc, text_of(exc)):
-            return f"{what}: the key {text!r} is missing (KeyError)."
-        if not text:
-            return f"{what} ({kind})."
-        return f"{what}: {text if text.startswith(kind) else f'{kind}: {text}'}"
 
-    def _chain(
-        self, exc: BaseException, finding: Finding, verdict: Verdict, message: str
-    ) -> tuple[str, ...]:
-        """
-        Return the messages of the underlying failures, oldest first, without what the message says
-        already.
-        """
-        if finding.author is not None and finding.author.envelope.cause_chain:
-            given: Iterable[str] = finding.author.envelope.cause_chain
-        elif verdict.causes:
-            given = verdict.causes
-        elif self._case.policy.disclosure is Disclosure.WITHHELD or self._case.call.phase in {
-            "lookup",
-            "arguments",
-        }:
-            return ()
-        else:
-            # A timeout scope raises over the cancellation that it caused.
-            below = [link for link in causes_of(finding.leaf) if not is_cancelled(link)]
-            if finding.leaf is exc:
-                if not below:
-                    return ()
-            else:
-                shown = {id(finding.leaf), *(id(link) for link in below)}
-                beside = [
-                    leaf
-                    for leaf in leaves_of(exc)
-                    if id(leaf) not in shown and not is_cancelled(leaf)
-                ]
-                below = [*below, *reversed(beside)] if is_group(exc) else below
-            given = [self._cause(link) for link in reversed(below[:_MAX_CHAIN])]
-        texts = [
-            text for cause in list(given)[-_MAX_CHAIN:] if (text := self._shown(cause, CAUSE_BYTES))
-        ]
-        return tuple(text for text in dict.fromkeys(texts) if text.partition(": ")[2] != message)
+def _sentence(case: Case, finding: Finding, verdict: Verdict) -> str | None:
+    """
+    Return the message of a table, redacted; None if it has none or may not tell of this crash.
+    """
+    message = verdict.message
+    is_secret = finding.crash and verdict.family in SILENT and _is_withheld(case)
+    return None if message is None or is_secret else _redact(case, message)
 
-    def _cause(self, exc: BaseException) -> str:
-        if isinstance(exc, ToolFault):
-            return exc.envelope.message
-        text = self._case.rule(exc).message
-        if is_group(exc):
-            # Less the count of its members, which says nothing.
-            text = text_of(exc).rpartition(" (")[0]
-        elif text is None:
-            # A builtin that a library met on its way quotes whatever it was about: a part of a URL,
-            # a body's bytes.
-            inside = type(exc).__module__ == "builtins" and raised_by(exc, self._case.home) is False
-            text = "" if inside else self._case.authored(exc)
-        kind = self._kind(exc)
-        return f"{kind}: {text}" if text else kind
 
-    def _kind(self, exc: BaseException) -> str:
-        """
-        Return the name of a class as safe as any text: it may be made at run time, of anything.
-        """
-        return one_line(self._shown(class_name(exc), _MAX_KIND)) or "an exception"
+def _diagnosis(case: Case, exc: BaseException) -> str:
+    """
+    Return what a database, a parser or a program said, in one capped line and quoted.
+    """
+    from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
 
-    def _shown(self, text: str, limit: int = MESSAGE_BYTES) -> str:
-        redactor = self._case.policy.redactor
-        if self._case.policy.disclosure is Disclosure.FULL:
-            return redactor.show(text, limit)
-        return redactor.scrub(text, limit, self._case.values.paths)
+    verdict = rule_for(case, exc)
+    said = _redact(case, diagnosis(exc, verdict), CAUSE_BYTES)
+    speaker = _SPEAKERS.get(verdict.family, "The parser")
+    return f"{speaker} said: {quote(said)}." if said else ""
+
+
+def _quote_upstream(case: Case, verdict: Verdict) -> str:
+    """
+    Return what the upstream said, in one capped line and marked as a quotation, if the guard's
+    owner wants it.
+    """
+    if not case.policy.upstream_text or not verdict.quote:
+        return ""
+    said = one_line(_redact(case, verdict.quote, CAUSE_BYTES)).replace('"', "'")
+    return f'The upstream said, in its own words: "{said}"' if said else ""
+
+
+def _original_text(case: Case, exc: BaseException) -> str:
+    """
+    Return an exception's own text, with what its program wrote, for developers.
+    """
+    text, output = text_of(exc), attr(exc, "stderr")
+    if isinstance(output, bytes):
+        output = output.decode("utf-8", "replace")
+    written = f"\n{output}" if isinstance(output, str) else ""
+    return _redact(case, f"{text}{written}")
+
+
+def _compose_message(case: Case, finding: Finding, failure_id: str) -> str:
+    """
+    Compose the message for an exception that nobody wrote for a caller.
+    """
+    exc, name = finding.leaf, _class_name(case, finding.leaf)
+    what = "The tool failed"
+    if finding.verdict.code is McpErrorCode.TOOL_PANICKED:
+        what = "The tool failed unexpectedly"
+    if _is_withheld(case):
+        return f"{what} ({name}). The server's log tells more under the id {failure_id}."
+    text = _redact(case, text_of(exc), MESSAGE_BYTES // 2)
+    if isinstance(exc, KeyError) and is_bare_key(exc, text_of(exc)):
+        return f"{what}: the key {text!r} is missing (KeyError)."
+    if not text:
+        return f"{what} ({name})."
+    return f"{what}: {text}" if text.startswith(name) else f"{what}: {name}: {text}"
+
+
+def _chain(
+    case: Case, exc: BaseException, finding: Finding, verdict: Verdict, message: str
+) -> tuple[str, ...]:
+    """
+    Return the causes, oldest first, each once, without what the message says already.
+    """
+    causes = _causes(case, exc, finding, verdict)[-_MAX_CHAIN:]
+    texts = (_redact(case, cause, CAUSE_BYTES) for cause in causes)
+    return tuple(
+        text for text in dict.fromkeys(texts) if text and text.partition(": ")[2] != message
+    )
+
+
+def _causes(
+    case: Case, exc: BaseException, finding: Finding, verdict: Verdict
+) -> tuple[str, ...] | list[str]:
+    author = finding.author
+    if author is not None and author.envelope.cause_chain:
+        return author.envelope.cause_chain
+    if verdict.causes:
+        return verdict.causes
+    if _is_withheld(case) or case.call.phase in {"lookup", "arguments"}:
+        return ()
+    links = _links(exc, finding.leaf)[:_MAX_CHAIN]
+    return [_describe_cause(case, link) for link in reversed(links)]
+
+
+def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
+    """
+    Return what a failure was raised from, newest first, then the other members of its group.
+    """
+    # A timeout scope raises over the cancellation that it caused.
+    links = [link for link in causes_of(leaf) if not is_cancelled(link)]
+    if leaf is exc or not is_group(exc):
+        return links
+    shown = {id(leaf), *map(id, links)}
+    others = [
+        other for other in leaves_of(exc) if id(other) not in shown and not is_cancelled(other)
+    ]
+    return [*links, *reversed(others)]
+
+
+def _describe_cause(case: Case, exc: BaseException) -> str:
+    if isinstance(exc, ToolFault):
+        return exc.envelope.message
+    text = rule_for(case, exc).message
+    if is_group(exc):
+        # Less the count of its members, which says nothing.
+        text = text_of(exc).rpartition(" (")[0]
+    elif text is None:
+        # A builtin that a library met on its way quotes whatever it was about: a part of a URL,
+        # a body's bytes.
+        inside = type(exc).__module__ == "builtins" and raised_by(exc, case.home) is False
+        text = "" if inside else authored_text(case, exc)
+    kind = _class_name(case, exc)
+    return f"{kind}: {text}" if text else kind
+
+
+def _class_name(case: Case, exc: BaseException) -> str:
+    """
+    Return the name of a class as safe as any text: it may be made at run time, of anything.
+    """
+    return one_line(_redact(case, class_name(exc), _MAX_KIND)) or "an exception"
+
+
+def _redact(case: Case, text: str, limit: int = MESSAGE_BYTES) -> str:
+    redactor = case.policy.redactor
+    if case.policy.disclosure is Disclosure.FULL:
+        return redactor.show(text, limit)
+    return redactor.scrub(text, limit, case.values.paths)
 
 
 def _blame_server(verdict: Verdict, category: McpErrorCategory, advice: str) -> Verdict:

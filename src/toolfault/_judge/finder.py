@@ -21,18 +21,19 @@ from toolfault._judge.caller_values import names_path, names_url
 from toolfault._judge.case import (
     INTERNAL,
     SILENT,
-    Call,
     Case,
     Finding,
-    Policy,
     adds_nothing,
     as_sentence,
-    asked,
+    ask_rules,
+    authored_text,
+    call_rule,
     is_bare_key,
     is_cancelled,
     is_unexplained,
-    resolved,
-    safely,
+    named_rule,
+    rule_for,
+    with_defaults,
 )
 from toolfault._judge.deliberate import (
     Home,
@@ -136,431 +137,436 @@ _MAX_DEPTH: Final = 8
 _MAX_JUDGED: Final = 64
 
 
-class Finder(Case):
+# ---- finding the exception that decides
+
+
+def find(case: Case, exc: BaseException) -> Finding:
     """
-    Finds out what the exceptions of one case mean.
+    Return what an exception means, and which of its members decides.
     """
-
-    __slots__ = ("_judged",)
-
-    def __init__(self, call: Call, policy: Policy, home: Home) -> None:
-        super().__init__(call, policy, home)
-        # What hangs below several exceptions is judged once; groups in groups in groups would never
-        # end.
-        self._judged: dict[int, Finding] = {}
-
-    # Finding the exception that decides
-
-    def find(self, exc: BaseException) -> Finding:
-        if self.call.phase == "lookup":
-            return self._unknown_tool(exc)
-        if not is_group(exc):
-            return self.leaf(exc, exc)
-        leaves = [leaf for leaf in leaves_of(exc) if not is_cancelled(leaf)]
-        if not leaves:
-            return Finding(
-                verdict=self.rule(_any_leaf(exc)),
-                leaf=_any_leaf(exc),
-                reason="stray cancel",
-                crash=True,
-            )
-        return _deciding([self.leaf(leaf, exc) for leaf in leaves[:_MAX_JUDGED]])
-
-    def leaf(self, exc: BaseException, witness: BaseException, depth: int = 0) -> Finding:
-        """
-        Judge one exception that is no group.
-        """
-        if isinstance(exc, ToolFault):
-            return Finding(
-                verdict=_of_author(exc), leaf=exc, reason="ToolFault", deliberate=True, author=exc
-            )
-        # Before any rule: a rule for ValueError is not meant for pydantic's error about an
-        # argument.
-        if (
-            self.call.phase in {"arguments", "output"}
-            and (found := self._validation(exc)) is not None
-        ):
-            return found
-        purpose = purpose_of(exc, self.home, witness)
-        if (declared := self._declared(exc, purpose)) is not None:
-            return declared
-        name, verdict = self.named_rule(exc)
-        # What is no Exception is not for tools to raise, whoever wrote its class.
-        if not isinstance(exc, Exception):
-            return self._by_accident(exc, name, verdict, purpose)
-        if self.home.owns_class(type(exc)):
-            return self._own_class(exc, depth)
-        if (carried := self._unknown_library(exc, depth)) is not None:
-            name, verdict = self.said[id(exc)] = carried
-        if verdict.judge_instead is not None and depth < _MAX_DEPTH:
-            return self.leaf(verdict.judge_instead, witness, depth + 1)
-        if purpose.deliberate:
-            return self._on_purpose(exc, name, verdict, depth, purpose.reason)
-        return self._by_accident(exc, name, verdict, purpose)
-
-    def _unknown_library(self, exc: BaseException, depth: int) -> tuple[str, Verdict] | None:
-        """
-        Judge a library's class that no table names; return how, and the verdict.
-
-        By the HTTP status that it carries; by what it was raised from; by the words of its class.
-        """
-        from toolfault._judge.unknown_library import (  # noqa: PLC0415 -- read at the first failure, as the tables
-            verdict_by_class,
-            verdict_by_status,
-        )
-
-        name, verdict = self.named_rule(exc)
-        is_named = name and not name.startswith("builtins.")
-        if is_named or qualified_name(type(exc)).startswith("builtins."):
-            return None
-        handled = handled_by(exc) if depth < _MAX_DEPTH else None
-        inner = None if handled is None else self._find_handled(handled, depth)
-        if (found := verdict_by_status(exc)) is not None:
-            # The exception below may still have the headers.
-            if inner is not None and inner.verdict.upstream_status == found.upstream_status:
-                found = _telling(inner)
-            return "of the HTTP status that it carries", found
-        if name and verdict.family not in SILENT:
-            return None
-        if inner is not None and inner.verdict.family in _TELLING:
-            return f"of {class_name(inner.leaf)}, which it was raised from", _telling(inner)
-        if (found := verdict_by_class(type(exc))) is not None:
-            return "of the words of its class", found
-        return None
-
-    def _unknown_tool(self, exc: BaseException) -> Finding:
-        import difflib  # noqa: PLC0415 -- at first use: it costs as much to load as half of ours
-
-        tool = self._tool_name()
-        names = {name.lower(): name for name in self.call.available[:_MAX_NAMES]}
-        near = [
-            names[name] for name in difflib.get_close_matches(tool.lower(), names, n=3, cutoff=0.6)
-        ]
-        hint = "Call tools/list for the names there are."
-        if near:
-            hint = f"Did you mean {' or '.join(map(repr, near))}? {hint}"
-        verdict = Verdict(
-            code=McpErrorCode.TOOL_NOT_FOUND,
-            sentence=f"Unknown tool: {tool}",
-            hint=hint,
-            origin="adapter",
-        )
-        return Finding(verdict=verdict, leaf=exc, reason="no such tool", deliberate=True)
-
-    def _tool_name(self) -> str:
-        return one_line(self.policy.redactor.scrub(self.call.tool, _MAX_NAME)) or "(no name)"
-
-    def _declared(self, exc: BaseException, purpose: Purpose) -> Finding | None:
-        for registry in self.policy.declared:
-            if (found := asked(registry, exc, self.policy.redactor)) is None:
-                continue
-            name, verdict = found
-            text = None
-            if verdict.sentence is None:
-                # A code alone: the words are the author's, or the table's for what nobody wrote for
-                # a caller.
-                known = self.rule(exc)
-                text = (
-                    self.authored(exc)
-                    if purpose.deliberate or self.home.owns_class(type(exc))
-                    else known.message
-                )
-                text = text or as_sentence(exc)
-            return Finding(
-                verdict=verdict, leaf=exc, reason=f"declared for {name}", deliberate=True, text=text
-            )
-        return None
-
-    # Arguments and results
-
-    def _validation(self, exc: BaseException) -> Finding | None:
-        found = violations(exc)
-        if not found:
-            return None
-        if self.call.phase == "output":
-            what = "; ".join(f"`{item['field']}`: {item['message']}" for item in found[:5])
-            message = f"The tool returned a value that does not fit its declared output ({what})."
-            verdict = replace(INTERNAL, sentence=message, origin="tool")
-            return Finding(verdict=verdict, leaf=exc, reason="output conversion", crash=True)
-        if (crashed := self._crashed_validator(exc)) is not None:
-            return self._by_accident(
-                crashed, *self.named_rule(crashed), purpose_of(crashed, self.home)
-            )
-        verdict = Verdict(
-            code=McpErrorCode.INVALID_ARGUMENTS,
-            sentence=arguments_message(found, self._tool_name()),
-            hint=nearest(exc),
-            origin="adapter",
-        )
+    if case.call.phase == "lookup":
+        return _unknown_tool(case, exc)
+    if not is_group(exc):
+        return _find_leaf(case, exc, exc)
+    leaves = [leaf for leaf in leaves_of(exc) if not is_cancelled(leaf)]
+    if not leaves:
         return Finding(
-            verdict=verdict,
-            leaf=exc,
-            reason="arguments refused",
-            deliberate=True,
-            violations=tuple(found),
+            verdict=rule_for(case, _any_leaf(exc)),
+            leaf=_any_leaf(exc),
+            reason="stray cancel",
+            crash=True,
         )
+    return _choose([_find_leaf(case, leaf, exc) for leaf in leaves[:_MAX_JUDGED]])
 
-    def _crashed_validator(self, exc: BaseException) -> BaseException | None:
-        """
-        Return the exception of a validator of the author's own that did not raise it on purpose.
-        """
-        errors: Any = getattr(exc, "errors", None)
-        try:
-            listed = errors(include_url=False, include_input=False)
-        except Exception:  # noqa: BLE001 -- then there is nothing to look into
-            return None
-        for item in listed:
-            # pydantic keeps what a validator raised; an assert in one is its idiom for a refusal.
-            original = (
-                item.get("ctx", {}).get("error") if item.get("type") == "value_error" else None
-            )
-            if not isinstance(original, BaseException):
-                continue
-            if raised_by(original, self.home) and not purpose_of(original, self.home).deliberate:
-                return original
-        return None
 
-    # On purpose
-
-    def _on_purpose(
-        self, exc: BaseException, name: str, verdict: Verdict, depth: int, reason: str
-    ) -> Finding:
-        if (
-            name in _GENERAL
-            and depth < _MAX_DEPTH
-            and (found := self._over_handled(exc, name, depth)) is not None
-        ):
-            return found
-        return self._nothing_handled(exc, name, verdict, reason)
-
-    def _over_handled(self, exc: BaseException, name: str, depth: int) -> Finding | None:
-        """
-        Judge a general exception by what was being handled when it was raised; None: nothing was.
-        """
-        handled = handled_by(exc)
-        if handled is None:
-            return None
-        text = self.authored(exc)
-        found = self._find_handled(handled, depth)
-        reason = f"over {class_name(handled)}: {found.reason}"
-        crashed = found.verdict.code is McpErrorCode.TOOL_PANICKED
-        if found.deliberate or (not crashed and found.verdict.family not in SILENT | {"other"}):
-            return Finding(
-                verdict=_telling(found), leaf=exc, reason=reason, deliberate=True, text=text
-            )
-        if found.verdict.family == "bug" and adds_nothing(
-            text_of(exc), text_of(handled), self.call.tool
-        ):
-            return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
-        # A statement that a database refuses, or a row that is not there, is to a query what these
-        # are to a value.
-        unfit = found.verdict.family == "data" or (crashed and found.verdict.family == "database")
-        if isinstance(exc, ValueError) and (unfit or isinstance(handled, _CONVERSIONS)):
-            if self._refused(handled, found.verdict).is_foreign:
-                return Finding(
-                    verdict=INTERNAL,
-                    leaf=exc,
-                    reason=f"not the caller's value, {reason}",
-                    deliberate=True,
-                    text=text,
-                )
-            return Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
-        inner = text_of(handled)
-        if found.verdict.family == "bug" and inner and inner in text_of(exc):
-            return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
-        if (
-            name in HOST_ERRORS
-            and (said := careful(text, tool=self.call.tool, arguments=self.call.arguments))
-            and not self._blames_wrongly(said, handled, found.verdict)
-        ):
-            return Finding(
-                verdict=said, leaf=exc, reason=f"prose, {reason}", deliberate=True, text=text
-            )
-        return Finding(verdict=INTERNAL, leaf=exc, reason=reason, deliberate=True, text=text)
-
-    def _find_handled(self, handled: BaseException, depth: int) -> Finding:
-        found = self._judged.get(id(handled))
-        if found is None:
-            found = self._judged[id(handled)] = self._find_anew(handled, depth)
+def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int = 0) -> Finding:
+    """
+    Judge one exception that is no group.
+    """
+    if isinstance(exc, ToolFault):
+        verdict = _verdict_of_fault(exc)
+        return Finding(verdict=verdict, leaf=exc, reason="ToolFault", deliberate=True, author=exc)
+    # Before any rule: a rule for ValueError is not meant for pydantic's error about an argument.
+    if case.call.phase in {"arguments", "output"} and (found := _validation(case, exc)) is not None:
         return found
+    purpose = purpose_of(exc, case.home, group)
+    if (declared := _declared(case, exc, purpose)) is not None:
+        return declared
+    # What is no Exception is not for tools to raise, whoever wrote its class.
+    if not isinstance(exc, Exception):
+        return _judge_accident(case, exc, *named_rule(case, exc), purpose)
+    if case.home.owns_class(type(exc)):
+        return _judge_own_class(case, exc, depth)
+    return _judge_by_rule(case, exc, group, purpose, depth)
 
-    def _find_anew(self, handled: BaseException, depth: int) -> Finding:
-        if len(self._judged) >= _MAX_JUDGED:
-            return Finding(verdict=INTERNAL, leaf=handled, reason="too many exceptions to look at")
-        if not is_group(handled):
-            return self.leaf(handled, handled, depth + 1)
-        leaves = [leaf for leaf in leaves_of(handled) if not is_cancelled(leaf)] or [handled]
-        return _deciding([self.leaf(leaf, handled, depth + 1) for leaf in leaves[:_MAX_JUDGED]])
 
-    def _nothing_handled(
-        self, exc: BaseException, name: str, verdict: Verdict, reason: str
-    ) -> Finding:
-        text = self.authored(exc)
-        meant = _ON_PURPOSE.get(name)
-        if name in HOST_ERRORS:
-            said = careful(text, tool=self.call.tool, arguments=self.call.arguments)
-            meant = said or INTERNAL
-            reason = f"prose, {reason}" if said else reason
-        elif is_bare_key(exc, text) or (isinstance(exc, NotImplementedError) and not text):
-            return self._crash(exc, verdict, reason)
-        elif meant is _INVALID and isinstance(exc, ValueError) and names_environment(exc):
-            meant, reason = INTERNAL, f"configuration, {reason}"
-        elif meant is None:
-            # A class of a package with a rule keeps its code; a builtin that only code meets says
-            # nothing.
-            meant = (
-                INTERNAL if verdict.family in SILENT and name.startswith("builtins.") else verdict
-            )
-        return Finding(verdict=meant, leaf=exc, reason=reason, deliberate=True, text=text)
+def _judge_by_rule(
+    case: Case, exc: Exception, group: BaseException, purpose: Purpose, depth: int
+) -> Finding:
+    """
+    Judge an exception of a class that is not the author's own.
+    """
+    name, verdict = named_rule(case, exc)
+    if (carried := _unknown_library(case, exc, depth)) is not None:
+        name, verdict = case.rules[id(exc)] = carried
+    if verdict.judge_instead is not None and depth < _MAX_DEPTH:
+        return _find_leaf(case, verdict.judge_instead, group, depth + 1)
+    if not purpose.deliberate:
+        return _judge_accident(case, exc, name, verdict, purpose)
+    if name in _GENERAL and depth < _MAX_DEPTH:
+        over = _judge_over_handled(case, exc, name, depth)
+        if over is not None:
+            return over
+    return _judge_alone(case, exc, name, verdict, purpose.reason)
 
-    def _own_class(self, exc: BaseException, depth: int) -> Finding:
-        """
-        Judge an exception of a class that the author wrote: never a crash.
-        """
-        text = self.authored(exc)
-        verdict, reason = self._own_verdict(exc, text, depth)
-        return Finding(
-            verdict=verdict, leaf=exc, reason=f"own class, {reason}", deliberate=True, text=text
-        )
 
-    def _own_verdict(self, exc: BaseException, text: str, depth: int) -> tuple[Verdict, str]:
-        if (based := self._by_library_base(exc)) is not None:
-            return based
-        from toolfault._judge.unknown_library import verdict_by_status  # noqa: PLC0415 -- as above
+def _unknown_library(case: Case, exc: BaseException, depth: int) -> tuple[str, Verdict] | None:
+    """
+    Judge a library's class that no table names; return how, and the verdict.
 
-        if (carried := verdict_by_status(exc)) is not None:
-            return carried, "by the HTTP status that it carries"
-        handled = handled_by(exc) if depth < _MAX_DEPTH else None
-        found = None if handled is None else self._find_handled(handled, depth)
-        if found is not None and found.verdict.family in _WEIGHTY:
-            return _telling(found), f"over {class_name(found.leaf)}"
-        for cls in type(exc).__mro__:
-            if self.home.owns_class(cls) and (named := verdict_for_name(cls.__name__)) is not None:
-                return named, "by the words of its name"
-        if handled is not None:
-            general = "builtins.ValueError" if isinstance(exc, ValueError) else "builtins.Exception"
-            over = self._over_handled(exc, general, depth)
-            if over is not None and not over.crash and over.verdict is not INTERNAL:
-                return over.verdict, over.reason
-        return self._by_builtin_base(exc, text)
+    By the HTTP status that it carries; by what it was raised from; by the words of its class.
+    """
+    from toolfault._judge.unknown_library import (  # noqa: PLC0415 -- read at the first failure, as the tables
+        verdict_by_class,
+        verdict_by_status,
+    )
 
-    def _by_library_base(self, exc: BaseException) -> tuple[Verdict, str] | None:
-        for name, rule in self.policy.registry.rules_for(type(exc)):
-            if name.startswith("builtins.") or name in HOST_ERRORS:
-                continue
-            verdict = (
-                rule if isinstance(rule, Verdict) else safely(name, rule, exc, self.policy.redactor)
-            )
-            if verdict is not None:
-                return verdict, f"by its base {name}"
+    name, verdict = named_rule(case, exc)
+    is_named = name and not name.startswith("builtins.")
+    if is_named or qualified_name(type(exc)).startswith("builtins."):
         return None
+    handled = handled_by(exc) if depth < _MAX_DEPTH else None
+    inner = None if handled is None else _find_handled(case, handled, depth)
+    if (found := verdict_by_status(exc)) is not None:
+        # The exception below may still have the headers.
+        if inner is not None and inner.verdict.upstream_status == found.upstream_status:
+            found = _without_causes(inner)
+        return "of the HTTP status that it carries", found
+    if name and verdict.family not in SILENT:
+        return None
+    if inner is not None and inner.verdict.family in _TELLING:
+        return f"of {class_name(inner.leaf)}, which it was raised from", _without_causes(inner)
+    if (found := verdict_by_class(type(exc))) is not None:
+        return "of the words of its class", found
+    return None
 
-    def _by_builtin_base(self, exc: BaseException, text: str) -> tuple[Verdict, str]:
-        for base in map(qualified_name, type(exc).__mro__):
-            if base in _SAY_NOTHING:
-                break
-            if base in _ON_PURPOSE:
-                return (
-                    INTERNAL if is_bare_key(exc, text) else _ON_PURPOSE[base]
-                ), f"by its base {base}"
-            if base.startswith("builtins.") and base in self.policy.registry:
-                verdict = self.rule(exc)
-                return (INTERNAL if verdict.family in SILENT else verdict), f"by its base {base}"
-        return INTERNAL, "nothing tells"
 
-    # By accident
+def _unknown_tool(case: Case, exc: BaseException) -> Finding:
+    import difflib  # noqa: PLC0415 -- at first use: it costs as much to load as half of ours
 
-    def _by_accident(
-        self, exc: BaseException, name: str, verdict: Verdict, purpose: Purpose
-    ) -> Finding:
-        if isinstance(exc, KeyError) and from_environ(exc):
-            variable = safe_str(exc.args[0]) if exc.args else "?"
-            message = (
-                f"The server is not configured: the environment variable {variable} is not set."
+    tool = _tool_name(case)
+    names = {name.lower(): name for name in case.call.available[:_MAX_NAMES]}
+    near = [names[name] for name in difflib.get_close_matches(tool.lower(), names, n=3, cutoff=0.6)]
+    hint = "Call tools/list for the names there are."
+    if near:
+        hint = f"Did you mean {' or '.join(map(repr, near))}? {hint}"
+    verdict = Verdict(
+        code=McpErrorCode.TOOL_NOT_FOUND,
+        sentence=f"Unknown tool: {tool}",
+        hint=hint,
+        origin="adapter",
+    )
+    return Finding(verdict=verdict, leaf=exc, reason="no such tool", deliberate=True)
+
+
+def _tool_name(case: Case) -> str:
+    return one_line(case.policy.redactor.scrub(case.call.tool, _MAX_NAME)) or "(no name)"
+
+
+def _declared(case: Case, exc: BaseException, purpose: Purpose) -> Finding | None:
+    for registry in case.policy.declared:
+        if (found := ask_rules(registry, exc, case.policy.redactor)) is None:
+            continue
+        name, verdict = found
+        text = None
+        if verdict.sentence is None:
+            # A code alone: the words are the author's, or the table's for what nobody wrote for
+            # a caller.
+            known = rule_for(case, exc)
+            text = (
+                authored_text(case, exc)
+                if purpose.deliberate or case.home.owns_class(type(exc))
+                else known.message
             )
-            return Finding(
-                verdict=replace(INTERNAL, sentence=message),
-                leaf=exc,
-                reason="environment",
-                crash=True,
-            )
-        if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
-            verdict = _socket_or_disk(exc, self.home)
-        verdict = self._caller_named(exc, verdict)
-        if (found := self._callers_value(exc, verdict)) is not None:
-            return found
-        if (found := self._unexplained(exc, name, verdict)) is not None:
-            return found
-        if not name or verdict.family in SILENT or verdict.code is McpErrorCode.TOOL_PANICKED:
-            return self._crash(exc, verdict, purpose.reason)
-        blamed = verdict.code is McpErrorCode.INVALID_ARGUMENTS
-        crash = not blamed and verdict.family not in _EXPLAINED
-        return Finding(verdict=verdict, leaf=exc, reason=f"rule {name}", crash=crash)
-
-    def _unexplained(self, exc: BaseException, name: str, verdict: Verdict) -> Finding | None:
-        """
-        Judge what a library raised and no table explains by its text; None: the author's code did.
-        """
-        is_library_class = is_unexplained(exc, name)
-        in_library = name in _SAID_BY_LIBRARIES and raised_by(exc, self.home) is False
-        if not (is_library_class or in_library):
-            return None
-        text = self.authored(exc).strip().partition("\n")[0] or None
-        said = careful(text_of(exc), tool=self.call.tool, arguments=self.call.arguments)
-        if said is not None and not self._blames_wrongly(said, exc, verdict):
-            said = replace(said, sentence=None)
-            return Finding(verdict=said, leaf=exc, reason="a library's words", text=text)
-        if not is_library_class:
-            return None
-        return Finding(verdict=INTERNAL, leaf=exc, reason="unknown library", crash=True, text=text)
-
-    def _callers_value(self, exc: BaseException, verdict: Verdict) -> Finding | None:
-        """
-        Blame the caller for a value that a conversion or a database refused, if an argument is it.
-        """
-        argument = self._refused(exc, verdict).argument
-        if argument is None:
-            return None
-        text = f"The argument `{argument}` was refused: {quote(reason_of(exc))}."
+            text = text or as_sentence(exc)
         return Finding(
-            verdict=_INVALID, leaf=exc, reason="a value of the caller", deliberate=True, text=text
+            verdict=verdict, leaf=exc, reason=f"declared for {name}", deliberate=True, text=text
         )
+    return None
 
-    def _blames_wrongly(self, said: Verdict, exc: BaseException, verdict: Verdict) -> bool:
-        """
-        Tell whether words blame the caller for a value that the caller did not send.
-        """
-        blamed = said.code is McpErrorCode.INVALID_ARGUMENTS
-        return blamed and self._refused(exc, verdict).is_foreign
 
-    def _refused(self, exc: BaseException, verdict: Verdict) -> Refused:
-        statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
-        if not (statement or is_conversion(exc, verdict)):
-            return Refused()
-        return refused_by(exc, self.home, self.values, statement=statement)
+# ---- arguments and results
 
-    def _crash(self, exc: BaseException, verdict: Verdict, reason: str) -> Finding:
-        return Finding(verdict=verdict, leaf=exc, reason=reason, crash=True)
 
-    def _caller_named(self, exc: BaseException, verdict: Verdict) -> Verdict:
-        """
-        Blame the caller if an argument names the file or the URL that failed (standards, trap 1).
-        """
-        if verdict.code_if_caller_named is None:
-            return verdict
-        blamed = replace(verdict, code=verdict.code_if_caller_named, category=None, retryable=None)
-        is_folder = isinstance(exc, IsADirectoryError)
-        for given in self.values.texts:
-            for path in verdict.paths:
-                if names_path(given, path, is_folder=is_folder):
-                    # The caller knows the path as it wrote it.
-                    return replace(blamed, file=given if verdict.file else "")
-            if any(names_url(given, url) for url in verdict.urls):
-                return blamed
+def _validation(case: Case, exc: BaseException) -> Finding | None:
+    found = violations(exc)
+    if not found:
+        return None
+    if case.call.phase == "output":
+        what = "; ".join(f"`{item['field']}`: {item['message']}" for item in found[:5])
+        message = f"The tool returned a value that does not fit its declared output ({what})."
+        verdict = replace(INTERNAL, sentence=message, origin="tool")
+        return Finding(verdict=verdict, leaf=exc, reason="output conversion", crash=True)
+    if (crashed := _crashed_validator(case, exc)) is not None:
+        return _judge_accident(
+            case, crashed, *named_rule(case, crashed), purpose_of(crashed, case.home)
+        )
+    verdict = Verdict(
+        code=McpErrorCode.INVALID_ARGUMENTS,
+        sentence=arguments_message(found, _tool_name(case)),
+        hint=nearest(exc),
+        origin="adapter",
+    )
+    return Finding(
+        verdict=verdict,
+        leaf=exc,
+        reason="arguments refused",
+        deliberate=True,
+        violations=tuple(found),
+    )
+
+
+def _crashed_validator(case: Case, exc: BaseException) -> BaseException | None:
+    """
+    Return the exception of a validator of the author's own that did not raise it on purpose.
+    """
+    errors: Any = getattr(exc, "errors", None)
+    try:
+        listed = errors(include_url=False, include_input=False)
+    except Exception:  # noqa: BLE001 -- then there is nothing to look into
+        return None
+    for item in listed:
+        # pydantic keeps what a validator raised; an assert in one is its idiom for a refusal.
+        original = item.get("ctx", {}).get("error") if item.get("type") == "value_error" else None
+        if not isinstance(original, BaseException):
+            continue
+        if raised_by(original, case.home) and not purpose_of(original, case.home).deliberate:
+            return original
+    return None
+
+
+# ---- on purpose
+
+
+def _judge_over_handled(case: Case, exc: BaseException, name: str, depth: int) -> Finding | None:
+    """
+    Judge a general exception by what was being handled when it was raised; None: nothing was.
+    """
+    handled = handled_by(exc)
+    if handled is None:
+        return None
+    text = authored_text(case, exc)
+    found = _find_handled(case, handled, depth)
+    reason = f"over {class_name(handled)}: {found.reason}"
+    crashed = found.verdict.code is McpErrorCode.TOOL_PANICKED
+    if found.deliberate or (not crashed and found.verdict.family not in SILENT | {"other"}):
+        return Finding(
+            verdict=_without_causes(found), leaf=exc, reason=reason, deliberate=True, text=text
+        )
+    if found.verdict.family == "bug" and adds_nothing(
+        text_of(exc), text_of(handled), case.call.tool
+    ):
+        return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
+    # A statement that a database refuses, or a row that is not there, is to a query what these
+    # are to a value.
+    unfit = found.verdict.family == "data" or (crashed and found.verdict.family == "database")
+    if isinstance(exc, ValueError) and (unfit or isinstance(handled, _CONVERSIONS)):
+        if _refused_value(case, handled, found.verdict).is_foreign:
+            return Finding(
+                verdict=INTERNAL,
+                leaf=exc,
+                reason=f"not the caller's value, {reason}",
+                deliberate=True,
+                text=text,
+            )
+        return Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
+    inner = text_of(handled)
+    if found.verdict.family == "bug" and inner and inner in text_of(exc):
+        return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
+    if (
+        name in HOST_ERRORS
+        and (said := careful(text, tool=case.call.tool, arguments=case.call.arguments))
+        and not _blames_wrongly(case, said, handled, found.verdict)
+    ):
+        return Finding(
+            verdict=said, leaf=exc, reason=f"prose, {reason}", deliberate=True, text=text
+        )
+    return Finding(verdict=INTERNAL, leaf=exc, reason=reason, deliberate=True, text=text)
+
+
+def _find_handled(case: Case, handled: BaseException, depth: int) -> Finding:
+    found = case.findings.get(id(handled))
+    if found is None:
+        found = case.findings[id(handled)] = _find_anew(case, handled, depth)
+    return found
+
+
+def _find_anew(case: Case, handled: BaseException, depth: int) -> Finding:
+    if len(case.findings) >= _MAX_JUDGED:
+        return Finding(verdict=INTERNAL, leaf=handled, reason="too many exceptions to look at")
+    if not is_group(handled):
+        return _find_leaf(case, handled, handled, depth + 1)
+    leaves = [leaf for leaf in leaves_of(handled) if not is_cancelled(leaf)] or [handled]
+    return _choose([_find_leaf(case, leaf, handled, depth + 1) for leaf in leaves[:_MAX_JUDGED]])
+
+
+def _judge_alone(
+    case: Case, exc: BaseException, name: str, verdict: Verdict, reason: str
+) -> Finding:
+    text = authored_text(case, exc)
+    meant = _ON_PURPOSE.get(name)
+    if name in HOST_ERRORS:
+        said = careful(text, tool=case.call.tool, arguments=case.call.arguments)
+        meant = said or INTERNAL
+        reason = f"prose, {reason}" if said else reason
+    elif is_bare_key(exc, text) or (isinstance(exc, NotImplementedError) and not text):
+        return _crash(exc, verdict, reason)
+    elif meant is _INVALID and isinstance(exc, ValueError) and names_environment(exc):
+        meant, reason = INTERNAL, f"configuration, {reason}"
+    elif meant is None:
+        # A class of a package with a rule keeps its code; a builtin that only code meets says
+        # nothing.
+        meant = INTERNAL if verdict.family in SILENT and name.startswith("builtins.") else verdict
+    return Finding(verdict=meant, leaf=exc, reason=reason, deliberate=True, text=text)
+
+
+def _judge_own_class(case: Case, exc: BaseException, depth: int) -> Finding:
+    """
+    Judge an exception of a class that the author wrote: never a crash.
+    """
+    text = authored_text(case, exc)
+    verdict, reason = _own_verdict(case, exc, text, depth)
+    return Finding(
+        verdict=verdict, leaf=exc, reason=f"own class, {reason}", deliberate=True, text=text
+    )
+
+
+def _own_verdict(case: Case, exc: BaseException, text: str, depth: int) -> tuple[Verdict, str]:
+    if (based := _by_library_base(case, exc)) is not None:
+        return based
+    from toolfault._judge.unknown_library import verdict_by_status  # noqa: PLC0415 -- as above
+
+    if (carried := verdict_by_status(exc)) is not None:
+        return carried, "by the HTTP status that it carries"
+    handled = handled_by(exc) if depth < _MAX_DEPTH else None
+    found = None if handled is None else _find_handled(case, handled, depth)
+    if found is not None and found.verdict.family in _WEIGHTY:
+        return _without_causes(found), f"over {class_name(found.leaf)}"
+    for cls in type(exc).__mro__:
+        if case.home.owns_class(cls) and (named := verdict_for_name(cls.__name__)) is not None:
+            return named, "by the words of its name"
+    if handled is not None:
+        general = "builtins.ValueError" if isinstance(exc, ValueError) else "builtins.Exception"
+        over = _judge_over_handled(case, exc, general, depth)
+        if over is not None and not over.crash and over.verdict is not INTERNAL:
+            return over.verdict, over.reason
+    return _by_builtin_base(case, exc, text)
+
+
+def _by_library_base(case: Case, exc: BaseException) -> tuple[Verdict, str] | None:
+    for name, rule in case.policy.registry.rules_for(type(exc)):
+        if name.startswith("builtins.") or name in HOST_ERRORS:
+            continue
+        verdict = (
+            rule if isinstance(rule, Verdict) else call_rule(name, rule, exc, case.policy.redactor)
+        )
+        if verdict is not None:
+            return verdict, f"by its base {name}"
+    return None
+
+
+def _by_builtin_base(case: Case, exc: BaseException, text: str) -> tuple[Verdict, str]:
+    for base in map(qualified_name, type(exc).__mro__):
+        if base in _SAY_NOTHING:
+            break
+        if base in _ON_PURPOSE:
+            return (
+                INTERNAL if is_bare_key(exc, text) else _ON_PURPOSE[base]
+            ), f"by its base {base}"
+        if base.startswith("builtins.") and base in case.policy.registry:
+            verdict = rule_for(case, exc)
+            return (INTERNAL if verdict.family in SILENT else verdict), f"by its base {base}"
+    return INTERNAL, "nothing tells"
+
+
+# ---- by accident
+
+
+def _judge_accident(
+    case: Case, exc: BaseException, name: str, verdict: Verdict, purpose: Purpose
+) -> Finding:
+    if isinstance(exc, KeyError) and from_environ(exc):
+        variable = safe_str(exc.args[0]) if exc.args else "?"
+        message = f"The server is not configured: the environment variable {variable} is not set."
+        return Finding(
+            verdict=replace(INTERNAL, sentence=message),
+            leaf=exc,
+            reason="environment",
+            crash=True,
+        )
+    if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
+        verdict = _socket_or_disk(exc, case.home)
+    verdict = _blame_if_named(case, exc, verdict)
+    if (found := _caller_value(case, exc, verdict)) is not None:
+        return found
+    if (found := _unexplained(case, exc, name, verdict)) is not None:
+        return found
+    if not name or verdict.family in SILENT or verdict.code is McpErrorCode.TOOL_PANICKED:
+        return _crash(exc, verdict, purpose.reason)
+    blamed = verdict.code is McpErrorCode.INVALID_ARGUMENTS
+    crash = not blamed and verdict.family not in _EXPLAINED
+    return Finding(verdict=verdict, leaf=exc, reason=f"rule {name}", crash=crash)
+
+
+def _unexplained(case: Case, exc: BaseException, name: str, verdict: Verdict) -> Finding | None:
+    """
+    Judge what a library raised and no table explains by its text; None: the author's code did.
+    """
+    is_library_class = is_unexplained(exc, name)
+    in_library = name in _SAID_BY_LIBRARIES and raised_by(exc, case.home) is False
+    if not (is_library_class or in_library):
+        return None
+    text = authored_text(case, exc).strip().partition("\n")[0] or None
+    said = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
+    if said is not None and not _blames_wrongly(case, said, exc, verdict):
+        said = replace(said, sentence=None)
+        return Finding(verdict=said, leaf=exc, reason="a library's words", text=text)
+    if not is_library_class:
+        return None
+    return Finding(verdict=INTERNAL, leaf=exc, reason="unknown library", crash=True, text=text)
+
+
+def _caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Finding | None:
+    """
+    Blame the caller for a value that a conversion or a database refused, if an argument is it.
+    """
+    argument = _refused_value(case, exc, verdict).argument
+    if argument is None:
+        return None
+    text = f"The argument `{argument}` was refused: {quote(reason_of(exc))}."
+    return Finding(
+        verdict=_INVALID, leaf=exc, reason="a value of the caller", deliberate=True, text=text
+    )
+
+
+def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verdict) -> bool:
+    """
+    Tell whether words blame the caller for a value that the caller did not send.
+    """
+    blamed = said.code is McpErrorCode.INVALID_ARGUMENTS
+    return blamed and _refused_value(case, exc, verdict).is_foreign
+
+
+def _refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Refused:
+    statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
+    if not (statement or is_conversion(exc, verdict)):
+        return Refused()
+    return refused_by(exc, case.home, case.values, statement=statement)
+
+
+def _crash(exc: BaseException, verdict: Verdict, reason: str) -> Finding:
+    return Finding(verdict=verdict, leaf=exc, reason=reason, crash=True)
+
+
+def _blame_if_named(case: Case, exc: BaseException, verdict: Verdict) -> Verdict:
+    """
+    Blame the caller if an argument names the file or the URL that failed (standards, trap 1).
+    """
+    if verdict.code_if_caller_named is None:
         return verdict
+    blamed = replace(verdict, code=verdict.code_if_caller_named, category=None, retryable=None)
+    is_folder = isinstance(exc, IsADirectoryError)
+    for given in case.values.texts:
+        for path in verdict.paths:
+            if names_path(given, path, is_folder=is_folder):
+                # The caller knows the path as it wrote it.
+                return replace(blamed, file=given if verdict.file else "")
+        if any(names_url(given, url) for url in verdict.urls):
+            return blamed
+    return verdict
 
 
-def _deciding(findings: list[Finding]) -> Finding:
+def _choose(findings: list[Finding]) -> Finding:
     """
     Return the one of several that speaks for all: a fault, what can't be retried, the longest
     delay, the first.
@@ -569,12 +575,12 @@ def _deciding(findings: list[Finding]) -> Finding:
         if finding.author is not None:
             return finding
     for finding in findings:
-        if not resolved(finding.verdict)[2]:
+        if not with_defaults(finding.verdict)[2]:
             return finding
     return max(findings, key=lambda finding: finding.verdict.retry_after_seconds or 0)
 
 
-def _of_author(fault: ToolFault) -> Verdict:
+def _verdict_of_fault(fault: ToolFault) -> Verdict:
     envelope = fault.envelope
     return Verdict(
         code=envelope.code,
@@ -588,7 +594,7 @@ def _of_author(fault: ToolFault) -> Verdict:
     )
 
 
-def _telling(found: Finding) -> Verdict:
+def _without_causes(found: Finding) -> Verdict:
     """
     Return what a handled exception lends to the one raised over it: everything but a chain of its
     own.
