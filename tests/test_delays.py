@@ -3,7 +3,9 @@ How long an upstream asks to wait.
 """
 
 import email.message
+import json
 import math
+from pathlib import Path
 
 import httpx
 import httpx2
@@ -11,7 +13,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolfault._retry_after import MAX_DELAY_SECONDS, delay_from, folded, limit_is_reached
+from toolfault._retry_after import (
+    MAX_DELAY_SECONDS,
+    claimed_seconds,
+    delay_from,
+    duration_seconds,
+    folded,
+    limit_is_reached,
+    wait_in_body,
+    wait_in_json,
+    wait_in_prose,
+)
+
+
+WAITS = json.loads((Path(__file__).parent / "data" / "waits.json").read_text())
 
 
 #: Sunday, 6 November 1994, 08:49:37 GMT: the date of RFC 9110's examples.
@@ -27,8 +42,8 @@ DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
         pytest.param({"Retry-After": "0"}, 0, id="now"),
         pytest.param({"Retry-After": " 30 "}, 30, id="blanks around"),
         pytest.param({"Retry-After": "1.2"}, 2, id="a fraction, rounded up"),
-        pytest.param({"Retry-After": "2147483647"}, 2**31 - 1, id="the longest"),
-        pytest.param({"Retry-After": "2147483648"}, None, id="longer than the longest"),
+        pytest.param({"Retry-After": "999999999"}, 999_999_999, id="the longest"),
+        pytest.param({"Retry-After": "1000000000"}, 1_000_000_000 - int(NOW), id="from there on a point in time"),
         pytest.param({"Retry-After": "9999999999999"}, None, id="too many digits"),
         pytest.param({"Retry-After": "-1"}, None, id="negative"),
         pytest.param({"Retry-After": "+1"}, None, id="signed"),
@@ -244,3 +259,107 @@ def test_folded_joins_what_is_repeated():
     message["x-a"] = "2"
 
     assert folded(message) == {"x-a": "1, 2"}
+
+
+@pytest.mark.parametrize("case", WAITS["cases"], ids=lambda case: f"{case['in']} {case['input']}"[:80])
+def test_waits(case):
+    """
+    The table of waits, which other implementations can read too.
+    """
+    if case["in"] == "headers":
+        wait = delay_from(case["input"], now=WAITS["now"], limited=case.get("limited", False))
+    elif case["in"] == "json":
+        wait = wait_in_json(case["input"], now=WAITS["now"])
+    else:
+        wait = wait_in_prose(case["input"], now=WAITS["now"])
+
+    assert wait == case["seconds"]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in WAITS["cases"] if case["in"] != "headers"], ids=lambda case: str(case["input"])[:80]
+)
+def test_a_body_says_the_same(case):
+    """
+    JSON in a body is read as JSON and as prose.
+    """
+    body = case["input"] if case["in"] == "prose" else json.dumps(case["input"])
+
+    assert wait_in_body(body, now=WAITS["now"]) == case["seconds"]
+
+
+def test_a_body_that_was_cut_off_is_read_as_prose():
+    body = '{"error": {"message": "Please retry in 44.1s.", "details": [{"retryDelay": "44s"'
+
+    assert wait_in_body(body) == 45
+
+
+@pytest.mark.parametrize(
+    ("claim", "per_second", "seconds"),
+    [
+        (5, 1, 5),
+        (5.1, 1, 6),
+        ("5", 1, 5),
+        (" 5.1 ", 1, 6),
+        (1500, 1000, 2),
+        ("1500", 1000, 2),
+        (1, 1000, 1),
+        (999_999_999, 1, 999_999_999),
+        (-1, 1, None),
+        (float("nan"), 1, None),
+        (float("inf"), 1, None),
+        (10**400, 1, None),
+        (True, 1, None),
+        ("1e3", 1, None),
+        ("", 1, None),
+        ([], 1, None),
+        ({"seconds": 1, "nanos": 1}, 1, 2),
+        ({"seconds": "1"}, 1, 1),
+        ({"seconds": -1}, 1, None),
+        ({"nanos": 10**9}, 1, None),
+    ],
+)
+def test_claimed_seconds(claim, per_second, seconds):
+    assert claimed_seconds(claim, per_second=per_second) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nanos", "wait"),
+    [
+        (0, 0, 0),
+        (5, 1, 6),
+        (2**31 - 1, 0, 2**31 - 1),
+        (2**31 - 1, 1, None),
+        (-1, 0, None),
+        (1.5, 0, None),
+        (1, None, None),
+    ],
+)
+def test_duration_seconds(seconds, nanos, wait):
+    assert duration_seconds(seconds, nanos) == wait
+
+
+@given(st.text(max_size=200) | st.from_regex(r"\A(retry after|try again in|wait) [0-9dhms .:TPZ-]{0,40}\Z"))
+def test_a_wait_in_prose_is_none_or_a_number_of_seconds(text):
+    wait = wait_in_prose(text)
+
+    assert wait is None or (type(wait) is int and 0 <= wait <= MAX_DELAY_SECONDS)
+
+
+@given(
+    st.tuples(st.integers(0, 99), st.integers(0, 59), st.integers(0, 59)),
+    st.sampled_from(["{}h{}m{}s", "{} hours {} minutes {} seconds", "{}:{:02}:{:02}", "PT{}H{}M{}S"]),
+)
+def test_every_spelling_of_a_duration_is_the_same(parts, form):
+    hours, minutes, seconds = parts
+
+    assert wait_in_prose(f"Retry after {form.format(*parts)}.") == 3600 * hours + 60 * minutes + seconds
+
+
+def test_a_duration_by_its_name_is_no_point_in_time():
+    """
+    The contract's own member, up to its largest value.
+    """
+    assert wait_in_json({"retry_after_seconds": 2**32 - 1}) == 2**32 - 1
+    assert wait_in_json({"retry_after_seconds": 2**32}) is None
+    assert wait_in_json({"retry_after_ms": (2**32 - 1) * 1000}) == 2**32 - 1

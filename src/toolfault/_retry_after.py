@@ -1,73 +1,238 @@
 """
-How long an upstream asks to wait, read from the headers of its answer.
+How long somebody asks to wait: the one parser of waits, for headers, JSON, protobuf and prose.
 
-Rule 1: the sources are asked in the order of `delay_from`; the first that says something sound
-wins.
-Rule 2: what is not sound (negative, a list, no ASCII digits, absurdly long) says nothing; nothing
-here raises.
-Rule 3: rounded up, never clamped: whoever sleeps decides how long is too long.
+Rule 1: the sources are asked in a fixed order; the first that says something sound wins.
+Rule 2: what is unsound (negative, a list, other digits, absurdly long) says nothing; nothing raises.
+Rule 3: a wait is rounded up and never shortened; whoever sleeps decides how long is too long.
+Rule 4: a number from 10^9 on is a point in time; a date, a port or a year is never a wait.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timezone
+from contextlib import suppress
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any, Final
 
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
+from toolfault._json import is_array, is_mapping
+from toolfault._text import pattern
 
 
 #: The longest delay that is believed, in seconds; 68 years.
 MAX_DELAY_SECONDS: Final = 2**31 - 1
 
-#: The longest header value that is looked at, and the most headers.
+#: The longest header value that is parsed, and the most headers.
 _MAX_LENGTH: Final = 1024
 _MAX_HEADERS: Final = 1000
 
-_MILLISECONDS: Final = ("retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after")
+#: How much of a text is searched, how deep JSON is, and how many of its values are visited.
+_MAX_TEXT: Final = 8192
+_MAX_DEPTH: Final = 6
+_MAX_VALUES: Final = 1000
 
-#: What is left of a limit, and when it starts anew, in the spellings of vendors and of older
-#: drafts.
-_REMAINING_AND_RESET: Final = (
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-    ("x-rate-limit-remaining", "x-rate-limit-reset"),
-    ("ratelimit-remaining", "ratelimit-reset"),
-)
-
-#: The longest spelling of a number that a peer claims.
-_MAX_DIGITS: Final = 16
-
-#: Above the first a reset is a point in time in epoch seconds, above the second one in
-#: milliseconds.
+#: From here on a number is a point in time: epoch seconds, epoch milliseconds.
 _EPOCH_SECONDS: Final = 10**9
 _EPOCH_MILLISECONDS: Final = 10**12
 
-# Some servers send fractions of seconds; no list, no sign, no digit of another script fits.
-_number = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?").fullmatch
-_reset_number = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?").fullmatch
-_date = re.compile(r"[A-Za-z]{3,9},? [\x20-\x7e]{8,48}").fullmatch
+#: Returns epoch seconds.
+Clock = Callable[[], float]
+
+
+# ---- one value
+
+#: The longest spelling of one wait, in characters.
+_MAX_SPELLING: Final = 64
+
+# No sign, no exponent, no list, no digit of another script fits.
+_NUMBER: Final = r"[0-9]{1,18}(?:\.[0-9]{1,9})?"
+
+_UNIT_NAMES: Final = (
+    r"ms|msecs?|millis|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?"
+)
+_UNIT_SECONDS: Final = (
+    ("ms", 0.001),
+    ("mil", 0.001),
+    ("s", 1),
+    ("m", 60),
+    ("h", 3600),
+    ("d", 86400),
+    ("w", 604800),
+)
+#: "an hour" is one hour.
+_ONE: Final = r"(?:an?|one)(?= )"
+
+_PART: Final = rf"(?:({_NUMBER})|{_ONE}) ?({_UNIT_NAMES})(?![a-z])"
+#: "1 hour, 5 minutes and 3 seconds", "2m59.56s".
+_PARTS: Final = (
+    rf"(?i)(?:(?:{_NUMBER}|{_ONE}) ?(?:{_UNIT_NAMES})(?![a-z])(?:,? (?:and )?(?=[0-9]))?){{1,6}}"
+)
+_CLOCK: Final = r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]{1,9})?)"
+_ISO_DURATION: Final = (
+    r"P(?=[0-9T])(?:([0-9]{1,9})W)?(?:([0-9]{1,9})D)?"
+    r"(?:T(?=[0-9])(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,12}(?:\.[0-9]{1,9})?)S)?)?"
+)
+_ISO_DATE: Final = (
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(\.[0-9]{1,9})?"
+    r"(?: ?(Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\b)?)?"
+)
+#: RFC 9110's three forms, and offsets instead of GMT.
+_HTTP_DATE: Final = (
+    r"[A-Z][a-z]{2,8},? (?:[0-9]{1,2}[ -][A-Z][a-z]{2}[ -][0-9]{2,4} [0-9:]{5,8}(?: (?:[A-Z]{1,5}|[+-][0-9]{4}))?"
+    r"|[A-Z][a-z]{2} {1,2}[0-9]{1,2} [0-9:]{5,8} [0-9]{4})"
+)
+_FACTORS: Final = (604800, 86400, 3600, 60, 1)
+
+
+def _seconds(text: str, clock: Clock, unit: float = 1) -> float | None:
+    """
+    Return the seconds that one spelling of a wait asks for, or None.
+
+    Args:
+        text: The whole spelling.
+        clock: Asked where the spelling is a point in time.
+        unit: Seconds per unit of a bare number.
+    """
+    text = text.strip()
+    if not text or len(text) > _MAX_SPELLING:
+        return None
+    if pattern(_NUMBER).fullmatch(text):
+        return _of_number(float(text), clock, unit)
+    duration = _duration(text)
+    if duration is not None:
+        return duration
+    moment = _moment(text)
+    return None if moment is None else max(0.0, moment - clock())
+
+
+def _of_number(value: float, clock: Clock, unit: float = 1) -> float:
+    if value >= _EPOCH_MILLISECONDS:
+        return max(0.0, value / 1000 - clock())
+    if value >= _EPOCH_SECONDS and unit == 1:
+        return max(0.0, value - clock())
+    return value * unit
+
+
+def _duration(text: str) -> float | None:
+    if pattern(_PARTS).fullmatch(text):
+        parts = pattern(f"(?i){_PART}").findall(text)
+        return sum(float(number or 1) * _unit_seconds(unit) for number, unit in parts)
+    if (match := pattern(_CLOCK).fullmatch(text)) is not None:
+        return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3])
+    if (match := pattern(_ISO_DURATION).fullmatch(text)) is not None:
+        pairs = zip(match.groups(), _FACTORS, strict=True)
+        return sum(float(number) * factor for number, factor in pairs if number)
+    return None
+
+
+def _unit_seconds(unit: str) -> float:
+    low = unit.lower()
+    return next(factor for start, factor in _UNIT_SECONDS if low.startswith(start))
+
+
+def _moment(text: str) -> float | None:
+    """
+    Return the epoch seconds of an ISO 8601 or HTTP date; without a zone it is UTC. None: no date.
+    """
+    try:
+        if (match := pattern(_ISO_DATE).fullmatch(text)) is not None:
+            day, hours, fraction, zone = match.groups()
+            offset = "+00:00" if zone in {None, "Z", "UTC", "GMT"} else zone
+            date = datetime.fromisoformat(f"{day}T{hours or '00:00'}{offset}")
+            return date.timestamp() + float(fraction or 0)
+        if pattern(_HTTP_DATE).fullmatch(text) is None:
+            return None
+        date = parsedate_to_datetime(text)
+        # HTTP's times are GMT, also in the one form that does not say so.
+        return (date if date.tzinfo is not None else date.replace(tzinfo=timezone.utc)).timestamp()  # noqa: UP017
+    except Exception:  # noqa: BLE001 -- the parsers have raised half a dozen kinds over the years
+        return None
+
+
+def _sound(seconds: float | None) -> int | None:
+    if seconds is None or not 0 <= seconds <= MAX_DELAY_SECONDS:
+        return None
+    return math.ceil(seconds)
+
+
+def _clock_of(now: float | None) -> Clock:
+    return time.time if now is None else lambda: now
+
+
+def claimed_seconds(
+    claim: Any, *, per_second: int = 1, now: float | None = None, exact: bool = False
+) -> int | None:
+    """
+    Return a peer's wait in whole seconds, rounded up, or None if it is unsound.
+
+    Args:
+        claim: A JSON value: a number, a spelling of a wait, or a protobuf Duration as an object.
+        per_second: How many units of a bare number make a second; 1000 for milliseconds.
+        now: Epoch seconds, for points in time. None: this machine's clock.
+        exact: The name of the member says that its number is a duration, so it is no point in time.
+    """
+    if exact and isinstance(claim, str) and claim.isascii() and claim.isdigit():
+        claim = int(claim[:_MAX_SPELLING])
+    if is_mapping(claim):
+        return duration_seconds(claim.get("seconds", 0), claim.get("nanos", 0)) if claim else None
+    if isinstance(claim, str):
+        return _sound(_seconds(claim, _clock_of(now), 1 / per_second))
+    # True is an int in Python, and no number in JSON.
+    if isinstance(claim, bool) or not isinstance(claim, int | float):
+        return None
+    if not 0 <= claim <= MAX_RETRY_AFTER_SECONDS * (per_second if exact else 1000):
+        return None
+    if claim >= _EPOCH_SECONDS * per_second and not exact:
+        return _sound(_of_number(float(claim), _clock_of(now)))
+    if isinstance(claim, float):
+        return math.ceil(claim / per_second)
+    return -(-int(claim) // per_second)
+
+
+def duration_seconds(seconds: object, nanos: object) -> int | None:
+    """
+    Return a protobuf Duration in whole seconds, rounded up, or None if it is unsound.
+    """
+    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit():
+        # Protobuf's JSON writes 64-bit numbers as text.
+        seconds = int(seconds[:_MAX_SPELLING])
+    if type(seconds) is not int or type(nanos) is not int or not 0 <= nanos < 10**9:
+        return None
+    return _sound(seconds + (nanos > 0))
+
+
+# ---- headers
+
+#: Headers whose bare numbers are milliseconds.
+_MILLISECONDS: Final = ("retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after")
+
+#: A reset's name: a vendor's prefix, what the limit is about on either side, and how it is counted.
+_RESET_NAME: Final = (
+    r"((?:[a-z0-9]{1,20}-){0,3}rate-?limit(?:-[a-z0-9]{1,20}){0,3})-reset((?:-[a-z0-9]{1,20}){0,3}?)"
+    r"(?:-?(after|time|at|ms|seconds))?"
+)
+_RETRY_NAME: Final = r"(?:[a-z0-9.]{1,60}-){1,8}retry-after(?:-seconds)?"
 
 #: One member of a structured-field list: a name, then parameters
-#: (draft-ietf-httpapi-ratelimit-headers).
-_member = re.compile(
-    r"""
+#: (draft-ietf-httpapi-ratelimit-headers-08 and later).
+_MEMBER: Final = r"""(?x)
     \s* (?: "[^"\\]{0,256}" | [A-Za-z*][\w.:/*%-]{0,256} )
     ( (?: \s*;\s* [a-z*][\w.*-]{0,64} (?: =[^;,"\s]{1,64} | ="[^"]{0,64}" )? ){0,16} )
     \s* (?: , | $ )
-    """,
-    re.VERBOSE,
-)
+    """
+#: The dictionary of draft 7: ``limit=100, remaining=0, reset=5``.
+_ENTRY: Final = r"\s*(limit|remaining|reset)\s*=\s*([0-9]{1,16})\s*(?:;[^,]{0,64})?(?:,|$)"
 
 
 def folded(headers: Any) -> dict[str, str]:
     """
-    Return headers under lower-case names, repeated ones joined by commas; empty for what is no
-    mapping.
+    Return headers under lower-case names, repeated ones joined by commas; empty for other objects.
 
     Any object with ``items()`` will do: a dict, ``httpx.Headers``, an ``email.message.Message``, a
     ``CIMultiDict``.
@@ -92,38 +257,49 @@ def _text(value: object) -> str:
     return str(value)[: _MAX_LENGTH + 1]
 
 
-def delay_from(headers: Mapping[str, str] | None, *, now: float | None = None) -> int | None:
+def delay_from(
+    headers: Mapping[str, str] | None, *, now: float | None = None, limited: bool = False
+) -> int | None:
     """
-    Return the seconds that an answer asks to wait, rounded up; None: it does not say.
+    Return the seconds that an answer's headers ask to wait, rounded up; None: they do not say.
 
-    In this order: a header in milliseconds; ``Retry-After`` as a number, then as a date, measured
-    from the answer's own ``Date``; the ``RateLimit`` field of an exhausted limit; the reset of an
-    exhausted vendor limit.
+    In this order: a header in milliseconds; ``Retry-After``; a vendor's ``...-retry-after``; the
+    ``RateLimit`` field of an exhausted limit; the reset of an exhausted vendor limit.
 
     Args:
         headers: The headers, in any case.
         now: Epoch seconds, where the answer has no ``Date``. None: this machine's clock.
+        limited: The answer says that a limit is reached, so a reset counts without a count beside
+            it of what remains.
     """
-    known = folded(headers)
+    return delay_in(folded(headers), now=now, limited=limited)
+
+
+def delay_in(
+    known: Mapping[str, str], *, now: float | None = None, limited: bool = False
+) -> int | None:
+    """
+    Return the same as `delay_from`, for headers that are `folded` already.
+    """
     if not known:
         return None
 
     def clock() -> float:
-        date = _epoch(known.get("date", ""))
+        date = _moment(known.get("date", "").strip())
         if date is not None:
             return date
         return time.time() if now is None else now
 
     sources: tuple[Callable[[], float | None], ...] = (
-        lambda: _from_milliseconds(known),
-        lambda: _from_retry_after(known.get("retry-after", "").strip(), clock),
+        lambda: _from_milliseconds(known, clock),
+        lambda: _seconds(known.get("retry-after", ""), clock),
+        lambda: _from_vendors(known, clock),
         lambda: _from_ratelimit(known.get("ratelimit", "")),
-        lambda: _from_reset(known, clock),
+        lambda: _from_resets(known, clock, limited=limited),
     )
     for source in sources:
-        seconds = source()
-        if seconds is not None and 0 <= seconds <= MAX_DELAY_SECONDS:
-            return math.ceil(seconds)
+        if (seconds := _sound(source())) is not None:
+            return seconds
     return None
 
 
@@ -131,100 +307,210 @@ def limit_is_reached(headers: Mapping[str, str] | None) -> bool:
     """
     Tell whether the headers speak of a limit of which nothing remains.
     """
-    known = folded(headers)
-    if any(_is_zero(known.get(remaining, "")) for remaining, _ in _REMAINING_AND_RESET):
-        return True
-    return any(_is_zero(member.get("r", "")) for member in _members(known.get("ratelimit", "")))
+    return limit_in(folded(headers))
 
 
-def _from_milliseconds(known: Mapping[str, str]) -> float | None:
+def limit_in(known: Mapping[str, str]) -> bool:
+    """
+    Return the same as `limit_is_reached`, for headers that are `folded` already.
+    """
+    for name, value in known.items():
+        if "limit" in name and "remaining" in name and _is_zero(value):
+            return True
+    return any(_is_zero(remaining) for remaining, _ in _limits(known.get("ratelimit", "")))
+
+
+def _from_milliseconds(known: Mapping[str, str], clock: Clock) -> float | None:
     for name in _MILLISECONDS:
-        text = known.get(name, "").strip()
-        if _number(text):
-            return float(text) / 1000
+        seconds = _seconds(known.get(name, ""), clock, 0.001)
+        if seconds is not None:
+            return seconds
     return None
 
 
-def _from_retry_after(text: str, clock: Callable[[], float]) -> float | None:
-    if _number(text):
-        return float(text)
-    until = _epoch(text)
-    return None if until is None else max(0.0, until - clock())
+def _from_vendors(known: Mapping[str, str], clock: Clock) -> float | None:
+    waits = [
+        _seconds(value, clock)
+        for name, value in known.items()
+        if name != "x-amz-retry-after" and pattern(_RETRY_NAME).fullmatch(name)
+    ]
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 def _from_ratelimit(text: str) -> float | None:
     waits = [
-        member["t"]
-        for member in _members(text)
-        if _is_zero(member.get("r", "")) and _number(member.get("t", ""))
+        float(reset)
+        for remaining, reset in _limits(text)
+        if _is_zero(remaining) and pattern(_NUMBER).fullmatch(reset)
     ]
-    return max(map(float, waits), default=None)
+    return max(waits, default=None)
 
 
-def _from_reset(known: Mapping[str, str], clock: Callable[[], float]) -> float | None:
-    for remaining, reset in _REMAINING_AND_RESET:
-        text = known.get(reset, "").strip()
-        if not _is_zero(known.get(remaining, "")) or not _reset_number(text):
+def _from_resets(known: Mapping[str, str], clock: Clock, *, limited: bool) -> float | None:
+    waits: list[float] = []
+    for name, value in known.items():
+        match = pattern(_RESET_NAME).fullmatch(name) if "reset" in name else None
+        if match is None:
             continue
-        value = float(text)
-        if value > _EPOCH_MILLISECONDS:
-            return max(0.0, value / 1000 - clock())
-        return max(0.0, value - clock()) if value > _EPOCH_SECONDS else value
-    return None
+        left = known.get(f"{match[1]}-remaining{match[2]}")
+        exhausted = limited if left is None else _is_zero(left)
+        unit = 0.001 if match[3] == "ms" else 1
+        seconds = _seconds(value, clock, unit) if exhausted else None
+        if seconds is not None:
+            waits.append(seconds)
+    return max(waits, default=None)
 
 
 def _is_zero(text: str) -> bool:
     text = text.strip()
-    return _number(text) is not None and float(text) == 0
+    return pattern(_NUMBER).fullmatch(text) is not None and float(text) == 0
 
 
-def _members(text: str) -> list[dict[str, str]]:
+def _limits(text: str) -> list[tuple[str, str]]:
     """
-    Return the parameters of each member of a structured-field list; empty if it is malformed
-    anywhere.
+    Return what remains of each limit of a ``RateLimit`` field and when it resets; empty if malformed.
     """
-    found: list[dict[str, str]] = []
+    if not text or len(text) > _MAX_LENGTH:
+        return []
+    entries = _matches(_ENTRY, text)
+    if entries:
+        members = {match[1]: match[2] for match in entries}
+        return [(members.get("remaining", ""), members.get("reset", ""))]
+    return [_remaining_and_reset(match[1]) for match in _matches(_MEMBER, text)]
+
+
+def _matches(source: str, text: str) -> list[re.Match[str]]:
+    # Matches that cover the text; none if anything between them is malformed.
+    found: list[re.Match[str]] = []
     at = 0
     while at < len(text):
-        match = _member.match(text, at)
-        if len(text) > _MAX_LENGTH or match is None:
+        match = pattern(source).match(text, at)
+        if match is None:
             return []
-        pairs = (part.partition("=") for part in match[1].split(";"))
-        found.append({name.strip(): value.strip() for name, _, value in pairs})
+        found.append(match)
         at = match.end()
     return found
 
 
-def _epoch(text: str) -> float | None:
-    if not _date(text):
-        return None
-    try:
-        date = parsedate_to_datetime(text)
-        # HTTP's times are GMT, also in the one form that does not say so.
-        return (date if date.tzinfo is not None else date.replace(tzinfo=timezone.utc)).timestamp()  # noqa: UP017
-    except Exception:  # noqa: BLE001 -- the parser has raised half a dozen kinds over the years
-        return None
+def _remaining_and_reset(parameters: str) -> tuple[str, str]:
+    pairs = (part.partition("=") for part in parameters.split(";"))
+    values = {name.strip(): value.strip() for name, _, value in pairs}
+    return values.get("r", ""), values.get("t", "")
 
 
-def claimed_seconds(claim: Any, *, per_second: int = 1) -> int | None:
+# ---- JSON
+
+#: Names of members, without case and punctuation, whose value is a wait; and the unit of a number.
+_WAIT_NAME: Final = (
+    r"(?:retry(?:after|in|delay|at)|tryagain(?:in|after|at)|resets?(?:after|in|at|time)|backoff|waittime|wait(?=[a-z])"
+    r"|cooldown|(?:ratelimit|quota)resets?(?:after|in|at|time)?)(?:in|for)?(ms|millis|milliseconds|s|secs?|seconds)?"
+)
+#: The value of these names is a point in time.
+_MOMENT_NAMES: Final = ("at", "resettime", "resetstime")
+
+
+def member_wait(name: str, value: Any, *, now: float | None = None) -> int | None:
     """
-    Return a peer's delay as whole seconds, rounded up. None: it makes no sense, or its meaning is
-    open.
+    Return the wait that a member of a JSON object asks for, in whole seconds, or None.
 
     Args:
-        claim: What stands on the wire: a number, or its digits as a text.
-        per_second: The unit of the claim; 1000 for milliseconds.
+        name: The member's name in any spelling, such as ``retry_after_ms`` or ``retryDelay``.
+        value: Its value.
+        now: Epoch seconds, for points in time. None: this machine's clock.
     """
-    if isinstance(claim, str):
-        text = claim.strip() if len(claim) <= _MAX_DIGITS else ""
-        if not text.isascii() or not text.replace(".", "", 1).isdigit():
-            return None
-        claim = float(text) if "." in text else int(text)
-    # True is an int in Python, and no number in JSON.
-    if isinstance(claim, bool) or not isinstance(claim, int | float):
+    if len(name) > _MAX_SPELLING:
         return None
-    if not 0 <= claim <= MAX_RETRY_AFTER_SECONDS * per_second:
+    bare = pattern(r"[\W_]").sub("", name).lower()
+    match = pattern(_WAIT_NAME).fullmatch(bare)
+    if match is None:
         return None
-    return (
-        math.ceil(claim / per_second) if isinstance(claim, float) else -(-int(claim) // per_second)
-    )
+    per_second = 1000 if (match[1] or "").startswith("m") else 1
+    if bare.endswith(_MOMENT_NAMES) and isinstance(value, int | float) and value < _EPOCH_SECONDS:
+        # No point in time that anybody counts from.
+        return None
+    exact = bare.startswith("retryafter") and match[1] is not None
+    return claimed_seconds(value, per_second=per_second, now=now, exact=exact)
+
+
+def wait_in_json(body: Any, *, now: float | None = None) -> int | None:
+    """
+    Return the longest wait that a JSON value asks for at any usual depth, in seconds, or None.
+    """
+    waits = [
+        wait
+        for name, value in islice(_members(body, _MAX_DEPTH), _MAX_VALUES)
+        if (wait := member_wait(name, value, now=now)) is not None
+    ]
+    return max(waits, default=None)
+
+
+def _members(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if is_mapping(value):
+        for name, member in value.items():
+            if isinstance(name, str):
+                yield name, member
+            if depth:
+                yield from _members(member, depth - 1)
+    elif is_array(value) and depth:
+        for item in value:
+            yield from _members(item, depth - 1)
+
+
+def wait_in_body(body: str, *, now: float | None = None) -> int | None:
+    """
+    Return the wait that the body of an answer asks for, as JSON or as prose, in seconds, or None.
+    """
+    body = body[:_MAX_TEXT]
+    waits = [wait_in_prose(body, now=now)]
+    if body.lstrip()[:1] in {"{", "["}:
+        # Of one that was cut off the words are all there is.
+        with suppress(ValueError, RecursionError):
+            waits.append(wait_in_json(json.loads(body), now=now))
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+# ---- prose
+
+#: What stands in front of a wait. After the first alternative a bare number counts as seconds.
+_LEAD: Final = rf"""(?xi)
+    \b(?: (?P<named> retry[-_ ]?(?:after|delay) (?:[-_ ]?(?P<unit>{_UNIT_NAMES}))? )
+        | (?: re-?try | try | come\ back | again | available | reset(?:s|ting)? | refresh(?:es)? | lifted | unlock(?:s|ed)? )
+          (?: \ (?:again|it|this|your\ request|the\ request|the\ call) )?
+          \ (?: after | in | at | on | until )
+        | (?: wait(?:ing)? | back(?:ing)?[ -]?off | cool(?:ing)?[ -]?down | blocked | limited ) (?: \ (?:for|until|time|of) ){{0,2}}
+      )
+    ["']? (?P<link> [ :=]{{1,3}} ) ["']?
+    (?: (?:at\ least|about|another|approximately|around|up\ to|roughly|is) \  | ~ )?
+    """
+#: The number of a count, or the beginning of a date or a time of day.
+_NO_WAIT: Final = r"(?![\d.,:/-]*\d|[\d.]*%| ?(?:more )?(?:attempts?|tries|retries|times|failed|failures|requests?|calls?)\b)"
+_YEARS: Final = range(1900, 2101)
+
+
+def wait_in_prose(text: str, *, now: float | None = None) -> int | None:
+    """
+    Return the first wait that a text asks for, in whole seconds, rounded up and bounded, or None.
+    """
+    text = text[:_MAX_TEXT]
+    clock = _clock_of(now)
+    for lead in pattern(_LEAD).finditer(text):
+        seconds = _after(lead, text, clock)
+        if seconds is not None:
+            return min(math.ceil(seconds), MAX_DELAY_SECONDS)
+    return None
+
+
+def _after(lead: re.Match[str], text: str, clock: Clock) -> float | None:
+    for source in (_ISO_DATE, _HTTP_DATE, _CLOCK, _ISO_DURATION + r"\b", _PARTS):
+        match = pattern(source).match(text, lead.end())
+        if match is not None:
+            return _seconds(match[0].rstrip(" ,"), clock)
+    match = pattern(_NUMBER + _NO_WAIT).match(text, lead.end())
+    if match is None:
+        return None
+    value = float(match[0])
+    unit = _unit_seconds(lead["unit"]) if lead["unit"] else 1
+    if value >= _EPOCH_SECONDS:
+        return _of_number(value, clock, unit)
+    is_year = lead["link"] == " " and value in _YEARS
+    return None if lead["named"] is None or is_year else value * unit

@@ -10,15 +10,15 @@ raises.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, Final, cast
 
-from toolfault._codes import DEFAULTS
+from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._meanings.jsonrpc import NO_TOOL, meaning_alone, meaning_with_words
+from toolfault._meanings.limits import is_final, names_window
 from toolfault._prose.everruns import exact
 from toolfault._prose.phrases import (
     ARGUMENT,
@@ -36,14 +36,12 @@ from toolfault._prose.unwrap import (
     unwrapped,
     without_said,
 )
+from toolfault._retry_after import wait_in_prose
 from toolfault._text import WINDOW
 from toolfault._verdict import Verdict
 
 
 __all__ = ["careful", "exact", "looks_failed", "peel"]
-
-#: The longest wait that a text is believed, in seconds: the largest signed 32-bit integer.
-_MAX_WAIT: Final = 2**31 - 1
 
 #: How many characters of a clue are looked for first; none is shorter.
 _START: Final = 3
@@ -80,7 +78,7 @@ def careful(
         verdict = meaning_alone(rpc_code)
     if verdict is None:
         return None
-    return _with_wait(verdict, body)
+    return _with_wait(verdict, body, words)
 
 
 @lru_cache(maxsize=128)
@@ -204,42 +202,28 @@ def _callers_code(body: str, said: list[str]) -> Verdict | None:
 
 # ---- waits
 
-_UNITS: Final = (("ms", 0.001), ("mil", 0.001), ("m", 60), ("h", 3600), ("", 1))
 
-# What follows the number of a count, not of a wait.
-_NO_WAIT: Final = r"(?![\d.]*\d| ?(?:attempts?|tries|retries|times|failed|failures)\b)"
-
-_NUMBER: Final = r"(?P<number>\d{1,18}(?:\.\d{1,9})?)" + _NO_WAIT
-
-_UNIT: Final = r"(?P<after>ms|milli\w{0,10}|minutes?|mins?|m|hours?|h|seconds?|secs?|s)\b"
-
-_WAITS: Final = (
-    r"retry[-_ ]?after[-_ ]?(?P<unit>ms|milliseconds|seconds|secs|s)?['\"]?[ :=]{1,3}['\"]?"
-    + _NUMBER
-    + f"(?: ?{_UNIT})?",
-    r"\b(?:wait(?: for)?|(?:retry|try again|available)(?: again)? in)(?: at least| about)? "
-    + _NUMBER
-    + f" ?{_UNIT}",
-)
-
-
-@cache
-def _waits() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in _WAITS)
-
-
-def _with_wait(verdict: Verdict, body: str) -> Verdict:
+def _with_wait(verdict: Verdict, body: str, words: str) -> Verdict:
     retryable = DEFAULTS[verdict.code][1] if verdict.retryable is None else verdict.retryable
-    if not retryable:
+    if verdict.code is McpErrorCode.QUOTA_EXCEEDED:
+        return _with_window(verdict, body, words)
+    if not retryable or (wait := wait_in_prose(body)) is None:
         return verdict
-    for pattern in _waits():
-        match = pattern.search(body)
-        if match is not None:
-            unit = (match["after"] or match.groupdict().get("unit") or "s").lower()
-            factor = next(factor for start, factor in _UNITS if unit.startswith(start))
-            seconds = math.ceil(float(match["number"]) * factor)
-            return replace(verdict, retry_after_seconds=min(seconds, _MAX_WAIT))
-    return verdict
+    return replace(verdict, retry_after_seconds=wait)
+
+
+def _with_window(limit: Verdict, body: str, words: str) -> Verdict:
+    """
+    Return a limit's verdict: a named window beats the words quota, plan and billing.
+    """
+    if is_final(words):
+        return limit
+    wait = wait_in_prose(body)
+    if wait is None and not names_window(words):
+        return limit
+    return replace(
+        limit, category=McpErrorCategory.TRANSIENT, retryable=True, retry_after_seconds=wait
+    )
 
 
 # ---- the suspicion

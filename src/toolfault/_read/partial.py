@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final
 
 from toolfault._advice import read_advice
@@ -18,7 +19,7 @@ from toolfault._json import is_array, is_mapping
 from toolfault._meanings.jsonrpc import FREE_WORDS
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
-from toolfault._retry_after import claimed_seconds
+from toolfault._retry_after import claimed_seconds, member_wait, wait_in_json
 from toolfault._text import WINDOW
 from toolfault._untrusted import ID_BYTES, MAX_CAUSES, envelope_of, first_shown, http_status, shown
 from toolfault._verdict import Outcome, Verdict
@@ -28,6 +29,9 @@ from toolfault.errors import FoundIn, ToolFault
 
 #: How deep objects may stand in one another's ``error``.
 _MAX_DEPTH: Final = 4
+
+#: How many members of an object are asked for a wait.
+_MAX_MEMBERS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,17 +205,6 @@ _MESSAGE_NAMES: Final = (
 )
 _OTHER_MESSAGE_NAMES: Final = ("details", "description", "title", "summary", "diagnostics")
 _RETRYABLE_NAMES: Final = ("retryable", "is_retryable", "isRetryable")
-_SECONDS_NAMES: Final = (
-    *(
-        "retry_after_seconds",
-        "retryAfterSeconds",
-        "retry_after_s",
-        "retry_after",
-        "retryAfter",
-        "Retry-After",
-    ),
-)
-_MILLISECONDS_NAMES: Final = ("retry_after_ms", "retryAfterMs")
 _HINT_NAMES: Final = ("hint", "suggestion", "agentGuidance", "recovery")
 
 #: The members of an object that says what happened: the first is that object, the second adds to
@@ -235,6 +228,9 @@ def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
     for name in _ADDING_NAMES if depth and claim is not None else ():
         if claim is not None and (more := _claim_in(obj.get(name), depth)) is not None:
             claim = claim.filled(more, words=True)
+    if claim is not None and claim.delay is None and depth == _MAX_DEPTH:
+        # In a member of any other name, such as "details" or "parameters".
+        return replace(claim, delay=wait_in_json(obj))
     return claim
 
 
@@ -303,7 +299,7 @@ def claim_in(text: str) -> Claim | None:
         message=told.message,
         category=None,
         retryable=told.retryable,
-        delay=claimed_seconds(told.wait),
+        delay=claimed_seconds(told.wait, exact=True),
         hint=told.hint,
         causes=(),
     )
@@ -356,11 +352,12 @@ def _flag(obj: Mapping[Any, Any]) -> bool | None:
 
 
 def _delay(obj: Mapping[Any, Any]) -> int | None:
-    for names, per_second in ((_SECONDS_NAMES, 1), (_MILLISECONDS_NAMES, 1000)):
-        for name in names:
-            if (seconds := claimed_seconds(obj.get(name), per_second=per_second)) is not None:
-                return seconds
-    return None
+    """
+    Return the longest wait that a member of an object asks for, in seconds, or None.
+    """
+    names = (name for name in islice(obj, _MAX_MEMBERS) if isinstance(name, str))
+    waits = [member_wait(name, obj[name]) for name in names]
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:
