@@ -34,6 +34,7 @@ LETTERS = {
     "envelope.md": "E",
     "result.md": "W",
     "classify.md": "C",
+    "redaction.md": "S",
     "retry.md": "R",
     "bridge.md": "B",
     "a2c-smcp.md": "A",
@@ -122,7 +123,7 @@ def test_rules_that_are_named_exist(page):
     """
     No page refers to a rule that is not there.
     """
-    named = set(re.findall(r"\b([EWCRBAG][1-9]\d?)\b", page.read_text(encoding="utf-8")))
+    named = set(re.findall(r"\b([EWCRBAGS][1-9]\d?)\b", page.read_text(encoding="utf-8")))
 
     assert set() == named - set(EVERY_RULE)
 
@@ -171,7 +172,7 @@ def test_the_examples_are_what_they_show():
     assert json.loads(case) in [case for _, case in CASES]
 
 
-@pytest.mark.parametrize("page", ["envelope.md", "result.md", "classify.md", "retry.md"])
+@pytest.mark.parametrize("page", ["envelope.md", "result.md", "classify.md", "redaction.md", "retry.md"])
 def test_rules_speak_no_particular_language(page):
     """
     An implementer who has never seen Python misses nothing.

@@ -38,7 +38,7 @@ _NAME_END: Final = (
 # A quote, words such as "is" and "for user app:", an arrow or a bar, and the quote of the value.
 _JOINT: Final = r"""(?x) ["'`\])]{0,2}
     (?:[ ](?:for|of)[ ](?:[a-z]{1,20}[ ])?(?:'[^'\n]{1,200}'|"[^"\n]{1,200}"|[^\s"':]{1,200}):)?
-    (?:[ ]{1,2}(?:is|was|were|value|given|used|entered|set|to|now|FOR|=)){0,3}
+    (?:[ ]{1,2}(?:is|was|were|as|value|given|used|entered|set|to|now|FOR|=)){0,3}
     (?:[ \t]{0,8}(?:→|->|=>|[|;,\t(:=])[ \t]{0,8}|[ \t]{1,24}|\r?\n[ \t]{1,40})
     [`"'(]{0,2}
     """

@@ -35,6 +35,7 @@ _PROGRAMS: Final = (
     ("mysql", "p"),
     ("mariadb", "p"),
     ("sshpass", "p"),
+    ("psexec", "p"),
     ("mongo", "p"),
     ("docker", "p"),
     ("podman", "p"),

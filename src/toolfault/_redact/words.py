@@ -50,7 +50,7 @@ PHRASE: Final = 9  # a sentence of words is a secret
 NAME_PARTS: Final = (
     "key", "token", "pass", "secret", "auth", "pw", "cred", "sig", "ses", "sid", "cookie", "code", "bearer", "otp",
     "jwt", "wort", "pin", "salt", "pepper", "mnemonic", "phrase", "dsn", "cvv", "cvc", "answer",
-    "?k=", "&k=", "?t=", "&t=",
+    "assertion", "verifier", "?k=", "&k=", "?t=", "&t=",
 )  # fmt: skip
 
 _STRONG: Final = _set(
@@ -74,6 +74,8 @@ _KINDS: Final[dict[str, int]] = {
     "cookies": COOKIE,
     "code": CODE,
     "codes": CODE,
+    "assertion": WEAK,
+    "verifier": WEAK,
     "k": CODE,
     "t": CODE,
     "pwd": FOLDER,
