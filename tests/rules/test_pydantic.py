@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, HttpUrl, Json, TypeAdapter, field_validator
 
-from toolfault.rules.pydantic import MAX_VIOLATIONS, arguments_message, nearest, violations
+from toolfault._judge.arguments import arguments_message, nearest_allowed
+from toolfault._meanings.violations import MAX_VIOLATIONS, violations
 
 
 INTERNAL = ("internal", "permanent", False)
@@ -173,7 +174,7 @@ def test_nearest(arguments, hint):
     """
     The allowed value that resembles the one that was given.
     """
-    assert hint == nearest(refused(**arguments))
+    assert hint == nearest_allowed(refused(**arguments))
 
 
 @pytest.mark.parametrize(
@@ -262,7 +263,7 @@ def test_what_is_no_validation_error(exc):
     """
     Nothing to say.
     """
-    assert (violations(exc), nearest(exc)) == ([], None)
+    assert (violations(exc), nearest_allowed(exc)) == ([], None)
 
 
 def test_errors_that_cannot_be_listed():
@@ -423,7 +424,7 @@ def test_nearest_of_jsonschema():
     with pytest.raises(jsonschema.ValidationError) as caught:
         jsonschema.validate({"u": "celsus"}, {"properties": {"u": {"enum": ["celsius", "kelvin", 5]}}})
 
-    assert nearest(caught.value) == "Did you mean 'celsius' for `u`?"
+    assert nearest_allowed(caught.value) == "Did you mean 'celsius' for `u`?"
 
 
 def test_schemas_that_are_none(caught, facts):
@@ -455,4 +456,4 @@ def test_no_value_is_ever_told(shape, secret):
 
             assert found
             assert secret not in str(found)
-            assert secret not in (nearest(exc) or "")
+            assert secret not in (nearest_allowed(exc) or "")

@@ -13,10 +13,16 @@ server's.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from toolfault._causes import handled_by, is_group, leaves_of
 from toolfault._codes import McpErrorCode
+from toolfault._judge.arguments import (
+    crashed_validator,
+    refused_arguments,
+    unfit_output,
+    unknown_tool,
+)
 from toolfault._judge.caller_values import names_path, names_url
 from toolfault._judge.case import (
     INTERNAL,
@@ -46,13 +52,13 @@ from toolfault._judge.deliberate import (
 )
 from toolfault._judge.own_names import verdict_for_name
 from toolfault._judge.refused_values import Refused, is_conversion, reason_of, refused_by
+from toolfault._meanings.violations import violations
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
-from toolfault._text import one_line, quote, safe_str, text_of
+from toolfault._text import quote, safe_str, text_of
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 from toolfault.rules.mcp import HOST_ERRORS
-from toolfault.rules.pydantic import arguments_message, nearest, violations
 
 
 _INVALID: Final = Verdict(code=McpErrorCode.INVALID_ARGUMENTS)
@@ -106,12 +112,6 @@ _SOCKETS: Final = frozenset({"socket", "ssl", "asyncio", "anyio", "http", "urlli
     "trio",
 }
 
-#: How much of a tool's name is shown, in bytes.
-_MAX_NAME: Final = 128
-
-#: How many names an unknown one is compared with.
-_MAX_NAMES: Final = 500
-
 #: What failed conversions raise, besides the family "data".
 _CONVERSIONS: Final = (ValueError, LookupError, TypeError, ArithmeticError)
 
@@ -145,7 +145,7 @@ def find(case: Case, exc: BaseException) -> Finding:
     Return what an exception means, and which of its members decides.
     """
     if case.call.phase == "lookup":
-        return _unknown_tool(case, exc)
+        return unknown_tool(case, exc)
     if not is_group(exc):
         return _find_leaf(case, exc, exc)
     leaves = [leaf for leaf in leaves_of(exc) if not is_cancelled(leaf)]
@@ -167,8 +167,10 @@ def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int 
         verdict = _verdict_of_fault(exc)
         return Finding(verdict=verdict, leaf=exc, reason="ToolFault", deliberate=True, author=exc)
     # Before any rule: a rule for ValueError is not meant for pydantic's error about an argument.
-    if case.call.phase in {"arguments", "output"} and (found := _validation(case, exc)) is not None:
-        return found
+    if case.call.phase in {"arguments", "output"}:
+        found = _judge_validation(case, exc)
+        if found is not None:
+            return found
     purpose = purpose_of(exc, case.home, group)
     if (declared := _declared(case, exc, purpose)) is not None:
         return declared
@@ -231,28 +233,6 @@ def _unknown_library(case: Case, exc: BaseException, depth: int) -> tuple[str, V
     return None
 
 
-def _unknown_tool(case: Case, exc: BaseException) -> Finding:
-    import difflib  # noqa: PLC0415 -- at first use: it costs as much to load as half of ours
-
-    tool = _tool_name(case)
-    names = {name.lower(): name for name in case.call.available[:_MAX_NAMES]}
-    near = [names[name] for name in difflib.get_close_matches(tool.lower(), names, n=3, cutoff=0.6)]
-    hint = "Call tools/list for the names there are."
-    if near:
-        hint = f"Did you mean {' or '.join(map(repr, near))}? {hint}"
-    verdict = Verdict(
-        code=McpErrorCode.TOOL_NOT_FOUND,
-        sentence=f"Unknown tool: {tool}",
-        hint=hint,
-        origin="adapter",
-    )
-    return Finding(verdict=verdict, leaf=exc, reason="no such tool", deliberate=True)
-
-
-def _tool_name(case: Case) -> str:
-    return one_line(case.policy.redactor.scrub(case.call.tool, _MAX_NAME)) or "(no name)"
-
-
 def _declared(case: Case, exc: BaseException, purpose: Purpose) -> Finding | None:
     for registry in case.policy.declared:
         if (found := ask_rules(registry, exc, case.policy.redactor)) is None:
@@ -275,54 +255,21 @@ def _declared(case: Case, exc: BaseException, purpose: Purpose) -> Finding | Non
     return None
 
 
-# ---- arguments and results
-
-
-def _validation(case: Case, exc: BaseException) -> Finding | None:
+def _judge_validation(case: Case, exc: BaseException) -> Finding | None:
+    """
+    Judge a validation error about arguments or a result; None if it is none.
+    """
     found = violations(exc)
     if not found:
         return None
     if case.call.phase == "output":
-        what = "; ".join(f"`{item['field']}`: {item['message']}" for item in found[:5])
-        message = f"The tool returned a value that does not fit its declared output ({what})."
-        verdict = replace(INTERNAL, sentence=message, origin="tool")
-        return Finding(verdict=verdict, leaf=exc, reason="output conversion", crash=True)
-    if (crashed := _crashed_validator(case, exc)) is not None:
-        return _judge_accident(
-            case, crashed, *named_rule(case, crashed), purpose_of(crashed, case.home)
-        )
-    verdict = Verdict(
-        code=McpErrorCode.INVALID_ARGUMENTS,
-        sentence=arguments_message(found, _tool_name(case)),
-        hint=nearest(exc),
-        origin="adapter",
+        return unfit_output(exc, found)
+    crashed = crashed_validator(case, exc)
+    if crashed is None:
+        return refused_arguments(case, exc, found)
+    return _judge_accident(
+        case, crashed, *named_rule(case, crashed), purpose_of(crashed, case.home)
     )
-    return Finding(
-        verdict=verdict,
-        leaf=exc,
-        reason="arguments refused",
-        deliberate=True,
-        violations=tuple(found),
-    )
-
-
-def _crashed_validator(case: Case, exc: BaseException) -> BaseException | None:
-    """
-    Return the exception of a validator of the author's own that did not raise it on purpose.
-    """
-    errors: Any = getattr(exc, "errors", None)
-    try:
-        listed = errors(include_url=False, include_input=False)
-    except Exception:  # noqa: BLE001 -- then there is nothing to look into
-        return None
-    for item in listed:
-        # pydantic keeps what a validator raised; an assert in one is its idiom for a refusal.
-        original = item.get("ctx", {}).get("error") if item.get("type") == "value_error" else None
-        if not isinstance(original, BaseException):
-            continue
-        if raised_by(original, case.home) and not purpose_of(original, case.home).deliberate:
-            return original
-    return None
 
 
 # ---- on purpose

@@ -8,18 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolfault._codes import McpErrorCode
-from toolfault._meanings.rows import NO_USE
-from toolfault._verdict import Rule, Verdict
+from toolfault._meanings.rows import permanent
+from toolfault._verdict import Rule
 from toolfault.rules.pydantic import misfit
 
 
-_SCHEMA: Final = Verdict(
-    code=McpErrorCode.INTERNAL,
-    sentence="The tool uses a JSON Schema that is not valid",
-    advice=NO_USE,
-    family="data",
-)
+_SCHEMA: Final = permanent("The tool uses a JSON Schema that is not valid", family="data")
 
 RULES: Final[dict[str, Rule]] = {
     "jsonschema.exceptions._Error": misfit,
