@@ -572,7 +572,7 @@ def test_a_name_that_is_none_hides_nothing(tool):
             id="the SDK met another page",
         ),
         pytest.param(
-            -32603, "Server returned an error response", None, ("internal", False), id="the SDK met some other status"
+            -32603, "Server returned an error response", None, ("unknown", False), id="the SDK met some other status"
         ),
         pytest.param(-32000, "It is a secret", None, ("unknown", False), id="a number without a meaning"),
         pytest.param(-32603, "It is a secret", None, ("internal", False), id="an internal error"),

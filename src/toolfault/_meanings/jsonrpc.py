@@ -106,6 +106,16 @@ NO_ENDPOINT: Final = Verdict(
     family="network",
 )
 BROKEN: Final = Verdict(code=McpErrorCode.INTERNAL)
+#: mcp's HTTP client says no more of a refused request, whatever its status was.
+STATUS_LOST: Final = Verdict(
+    code=McpErrorCode.UNKNOWN,
+    category=McpErrorCategory.UNKNOWN,
+    retryable=False,
+    hint=(
+        "mcp's HTTP client has lost the HTTP status of this failure;"
+        " toolfault.integrations.mcp.keep_http_errors keeps it."
+    ),
+)
 #: The server's own limiter answered before the tool was asked.
 LIMITED: Final = Verdict(code=McpErrorCode.QUOTA_EXCEEDED, family="limit", outcome="not_executed")
 
@@ -189,6 +199,12 @@ _TABLE: Final = (
         r"(?i)\A(?:unexpected content type: |redirect to |server answered a request with 202 accepted\Z)",
         NO_ENDPOINT,
         NO_ENDPOINT,
+    ),
+    Meaning(
+        _of(INTERNAL_ERROR),
+        r"(?i)\Aserver returned an error response\Z",
+        STATUS_LOST,
+        STATUS_LOST,
     ),
     # What the server answered, not what it was sent.
     Meaning(

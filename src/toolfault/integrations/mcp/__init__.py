@@ -3,7 +3,8 @@ The MCP Python SDK: servers, single functions, and client sessions.
 
 `install` guards a whole server, `guarded` one function, `retrying` wraps a client session.
 `GuardedMCPServer` is an `MCPServer` with a guard from the start. `declared` prints the failures
-that tools declare; `advertise` lets a client say that it reads envelopes.
+that tools declare; `advertise` lets a client say that it reads envelopes. `keep_http_errors` keeps the endpoint's HTTP
+statuses, which mcp's client loses.
 """
 
 from __future__ import annotations
@@ -17,11 +18,20 @@ from toolfault.integrations.mcp._install import install
 if TYPE_CHECKING:
     from toolfault.integrations.mcp._declared import declared
     from toolfault.integrations.mcp._guarded import guarded
+    from toolfault.integrations.mcp._http_errors import keep_http_errors
     from toolfault.integrations.mcp._negotiation import advertise
     from toolfault.integrations.mcp._server import GuardedMCPServer
     from toolfault.integrations.mcp._session import retrying
 
-__all__ = ["GuardedMCPServer", "advertise", "declared", "guarded", "install", "retrying"]
+__all__ = [
+    "GuardedMCPServer",
+    "advertise",
+    "declared",
+    "guarded",
+    "install",
+    "keep_http_errors",
+    "retrying",
+]
 
 #: The modules of names that are imported at their first use: not every major of the SDK has what
 #: they need.
@@ -30,6 +40,7 @@ _MODULES = {
     "advertise": "_negotiation",
     "declared": "_declared",
     "guarded": "_guarded",
+    "keep_http_errors": "_http_errors",
     "retrying": "_session",
 }
 
