@@ -246,7 +246,9 @@ def meanings(name: str) -> dict[str, str]:
     tree = ast.parse(Path(_codes.__file__).read_text(encoding="utf-8"))
     (body,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
     return {
-        member.value.value: re.sub(r"`([A-Z_]+)`", lambda found: f"`{found[1].lower()}`", doc.value.value)
+        member.value.value: re.sub(
+            r"`([A-Z_]+)`", lambda found: f"`{found[1].lower()}`", " ".join(doc.value.value.split())
+        )
         for member, doc in itertools.pairwise(body)
         if isinstance(member, ast.Assign)
     }
