@@ -24,7 +24,7 @@ from toolfault._options import check_keywords
 from toolfault._retry.attempts import meta_beside, model_text, says_more
 from toolfault._retry.servers import RetryPerServer
 from toolfault._retry.state import RetryState
-from toolfault._schema.fast_check import Check, quick
+from toolfault._schema.bounded import BoundedValidator
 from toolfault._schema.widen import widen_schema
 from toolfault._text import encodable
 from toolfault._verdict import Verdict
@@ -37,8 +37,8 @@ __all__ = [
     "META_KEY",
     "META_VERSION",
     "OPTIONS",
+    "BoundedValidator",
     "Call",
-    "Check",
     "Guard",
     "GuardOptions",
     "OptionsBesideTimeout",
@@ -54,7 +54,6 @@ __all__ = [
     "last_resort",
     "meta_beside",
     "model_text",
-    "quick",
     "says_more",
     "to_result",
     "widen_schema",

@@ -1,15 +1,14 @@
 """
-Making room for the envelope in a tool's ``outputSchema``.
+Widen a tool's ``outputSchema`` so that it takes the envelope.
 
-A strict client throws an error result away if its ``structuredContent`` does not match the schema
-that the tool advertises. So the schema is widened; each candidate is checked with a sample
-envelope, and the first that takes it wins:
+A strict client rejects an error result whose ``structuredContent`` does not match the schema that
+the tool advertises. Each candidate is checked with a sample envelope, and the first that takes it
+wins:
 
-1. root-required: root ``type`` and ``properties`` stay, ``required`` moves into an ``anyOf``, the
-envelope's members
-   are listed beside the tool's own;
+1. root-required: root ``type`` and ``properties`` stay, ``required`` moves into an ``anyOf``, and
+   the members of the envelope are listed beside the tool's own;
 2. nested: the root becomes ``anyOf`` the original and the envelope;
-3. none: the envelope goes into ``_meta``, and the schema stays as it is.
+3. no candidate: the envelope goes into ``_meta``, and the schema stays as it is.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._json import is_array, is_mapping
+from toolfault._schema.bounded import BoundedValidator
 
 
 #: The envelope as a sub-schema, written out so that it needs no ``$defs`` of its own.
@@ -60,8 +60,8 @@ def widen_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     Return an ``outputSchema`` that takes the tool's results as before, and the envelope.
 
-    None: no schema that keeps ``type: object`` at its root does both; the envelope belongs into
-    ``_meta`` then.
+    None means that no schema with ``type: object`` at its root does both. The envelope belongs
+    into ``_meta`` then.
     """
     if schema.get("type") != "object":
         return None
@@ -74,7 +74,7 @@ def widen_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-#: What a schema says that makes none of an envelope's members impossible.
+#: Keywords that can't exclude a member of the envelope, where `_is_plain` looks at their values.
 _PLAIN: Final = frozenset(
     {
         "type",
@@ -91,8 +91,9 @@ _PLAIN: Final = frozenset(
 
 def _is_plain(schema: Mapping[str, Any]) -> bool:
     """
-    Tell whether a schema has room beyond doubt, as most tools' have: a validator takes twenty times
-    longer.
+    Tell whether a schema takes the envelope without a check, as most schemas of tools do.
+
+    A validator takes twenty times longer.
     """
     properties, required = schema.get("properties", {}), schema.get("required", [])
     return (
@@ -106,7 +107,7 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
 
 def _is_widened(schema: Mapping[str, Any]) -> bool:
     """
-    Tell whether a server behind this one has made room already: a mounted one, or an upstream.
+    Tell whether a mounted server or an upstream has widened the schema already.
     """
     choices = schema.get("anyOf")
     return is_array(choices) and any(
@@ -153,13 +154,6 @@ def _refers_to_root(value: object, depth: int = 32) -> bool:
 
 
 def _takes_envelopes(schema: Mapping[str, Any]) -> bool:
-    # At first use: the module costs more than all of ours, and mcp brings it.
-    from jsonschema import Draft202012Validator  # noqa: PLC0415
-    from referencing import Registry  # noqa: PLC0415
-
-    try:
-        # With a registry of its own it fetches nothing, whatever an upstream's schema refers to.
-        validator: Any = Draft202012Validator(schema, registry=Registry())
-        return all(validator.is_valid(sample) for sample in _SAMPLES)
-    except Exception:  # noqa: BLE001 -- a schema that can't be compiled or resolved has no room for anything
-        return False
+    validator = BoundedValidator(schema, is_checked=False)
+    # What can't be decided, or refers to elsewhere, has no room for anything.
+    return all(validator.fits(sample) is True for sample in _SAMPLES)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from fastmcp.tools.base import Tool, ToolResult
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import META_KEY, META_VERSION, Check, quick, widen_schema
+from toolfault.hosting import META_KEY, META_VERSION, BoundedValidator, widen_schema
 from toolfault.integrations.fastmcp._call import Key, Known
 
 
@@ -110,50 +110,40 @@ class Checks:
     What a tool's results are held against; FastMCP's clients throw away what does not fit.
     """
 
-    __slots__ = ("_fits", "_validator", "_wraps", "known")
+    __slots__ = ("_validator", "_wraps", "known")
 
     def __init__(self, known: Known) -> None:
+        """
+        Take what is known of a tool.
+        """
         self.known = known
         schema = None if known.tool is None else known.tool.output_schema
         self._wraps = False
-        self._validator: Any = None
-        self._fits: Check | None = None
-        # A proxy hands on what the other process made of its tool; that one's clients check it.
+        self._validator: BoundedValidator | None = None
+        # The clients of a proxied server check the results of its tools themselves.
         if schema is None or known.proxied:
             return
-        from jsonschema.validators import validator_for  # noqa: PLC0415 -- mcp brings it and loads it at first use too
-        from referencing import Registry  # noqa: PLC0415 -- as above
-
         self._wraps = schema.get("type") != "object"
-        kind = validator_for(schema)
-        # With a registry of its own it fetches nothing.
-        self._validator = kind(schema, registry=Registry())
-        try:
-            kind.check_schema(schema)
-            self._fits = quick(schema)
-        except Exception:  # noqa: BLE001 -- a schema that is none: the validator is asked, as a client's would be
-            self._fits = None
+        self._validator = BoundedValidator(schema)
 
     def misfit(self, result: ToolResult) -> Exception | None:
         """
-        Return what is wrong with a result. None: nothing is, or it can't be told.
+        Return what is wrong with a result; None if nothing is, or if that can't be decided.
         """
         if self._validator is None:
             return None
         value: Any = result.structured_content
         if self._wraps and isinstance(value, dict) and _is_wrapped(result):
             value = value.get("result")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- a tool's
-        try:
-            if (self._fits is not None and self._fits(value)) or self._validator.is_valid(value):
-                return None
-            if value is None:
-                return ToolFault(
-                    McpErrorCode.INTERNAL,
-                    "The tool returned no structured value, although it declares one.",
-                )
-            return next(self._validator.iter_errors(value), None)
-        except Exception:  # noqa: BLE001 -- a schema that can't be compiled or resolved fits anything
+        # The tool was executed: a result that can't be judged is not taken away from its caller.
+        if self._validator.fits(value) is not False:
             return None
+        if value is None:
+            return ToolFault(
+                McpErrorCode.INTERNAL,
+                "The tool returned no structured value, although it declares one.",
+            )
+        return next(iter(self._validator.errors(value)), None)
 
 
 def _is_wrapped(result: ToolResult) -> bool:

@@ -1,9 +1,12 @@
 """
-What a low-level server listed last, and whether a call fits it.
+Keep what a server listed last, and check calls against it.
 
-Rule 1: what fits is let through without asking again; a call is refused only by a listing that was
-made for it.
-Rule 2: a schema that can't be used checks nothing.
+Rule 1: arguments that fit are let through without another listing; a call is refused only by a
+listing that was made for it.
+Rule 2: a schema that is not valid is reported once. On mcp 2.x, whose low-level server checks
+nothing, its tool is called unchecked; on mcp 1.x, whose server fails each such call, it fails.
+Rule 3: arguments that can't be judged are refused, whatever the reason, and change nothing for the
+next call.
 """
 
 from __future__ import annotations
@@ -11,27 +14,65 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import validator_for
+from jsonschema import ValidationError
 from mcp.types import Tool
-from referencing.jsonschema import EMPTY_REGISTRY
 
-from toolfault.hosting import Check, quick
-from toolfault.integrations.mcp._compat import INPUT_SCHEMA
+from toolfault import McpErrorCode, ToolFault
+from toolfault.hosting import BoundedValidator
+from toolfault.integrations.mcp._compat import INPUT_SCHEMA, IS_1
 from toolfault.integrations.mcp._declared import declared_in
 
 
 _log = logging.getLogger("toolfault")
 
-#: How many things that are wrong with one call's arguments are looked at.
-_MAX_ERRORS: Final = 100
+_MISFIT: Final = "the arguments do not fit the tool's inputSchema"
 
 
-def _anything(_arguments: object) -> bool:
-    return True
+class _Checker:
+    """
+    The validator of one input schema, and whether its flaw was reported.
+    """
+
+    __slots__ = ("is_reported", "schema", "validator")
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        # A copy: the author may change the original in place.
+        self.schema = copy.deepcopy(schema)
+        self.validator: BoundedValidator | None = None
+        self.is_reported = False
+
+    def errors(self, arguments: dict[str, Any], tool: str) -> Exception | None:
+        """
+        Return what is wrong with arguments; None if nothing is.
+        """
+        validator = self.validator
+        if validator is None:
+            # At the first call: most tools are never called.
+            validator = self.validator = BoundedValidator(self.schema)
+        if validator.fits(arguments):
+            return None
+        if validator.flaw is not None:
+            return self._broken(validator.flaw, tool)
+        if validator.is_unresolved(arguments):
+            return self._broken(LookupError("a reference in it can't be resolved"), tool)
+        error: Exception = ValidationError(_MISFIT, context=validator.errors(arguments))
+        return error
+
+    def _broken(self, flaw: Exception, tool: str) -> Exception | None:
+        if not self.is_reported:
+            self.is_reported = True
+            reason = str(flaw).split("\n", 1)[0][:256]
+            _log.warning("Tool %r: its inputSchema is not valid (%s)", tool[:128], reason)
+        if not IS_1:
+            return None
+        return ToolFault(
+            McpErrorCode.INTERNAL,
+            "The tool's inputSchema is not valid, so no call of it can be checked."
+            " The server's author has to correct it.",
+            outcome="not_executed",
+        )
 
 
 class Listed:
@@ -39,66 +80,31 @@ class Listed:
     One tool as it was listed.
     """
 
-    __slots__ = ("fits", "input_schema", "tool", "validator")
+    __slots__ = ("checker", "tool")
 
     def __init__(self, tool: Tool, before: Listed | None = None) -> None:
         """
-        Take a tool; what was made of the same schema before is kept.
+        Take a tool, and what was compiled from the same schema before.
         """
         self.tool = tool
         schema: dict[str, Any] = getattr(tool, INPUT_SCHEMA)
-        same = before if before is not None and before.input_schema == schema else None
-        # A copy: the author's own may change in its place.
-        self.input_schema: dict[str, Any] = (
-            copy.deepcopy(schema) if same is None else same.input_schema
-        )
-        # Both are made at the first call.
-        self.fits: Check | None = None if same is None else same.fits
-        self.validator: Any = None if same is None else same.validator
+        same = before is not None and before.checker.schema == schema
+        self.checker: _Checker = before.checker if before and same else _Checker(schema)
 
     @property
     def codes(self) -> tuple[str, ...]:
         """
-        Return what the tool's own ``_meta`` declares to fail with.
+        Return the codes that the tool's own ``_meta`` declares.
         """
         return declared_in(self.tool.meta)
 
-    def refused(self, arguments: dict[str, Any]) -> ValidationError | None:
+    def refused(self, arguments: dict[str, Any]) -> Exception | None:
         """
-        Return what is wrong with arguments, all of it below one error. None: nothing, or nobody can
-        tell.
+        Return what is wrong with arguments, all of it in the context of one error.
+
+        None means that nothing is, or that the schema can't be used.
         """
-        if (self.fits or self._compiled())(arguments) or self.validator is None:
-            return None
-        try:
-            errors: list[Any] = list(islice(self.validator.iter_errors(arguments), _MAX_ERRORS))
-        except Exception:  # noqa: BLE001 -- a reference that leads nowhere shows only here
-            self._unusable()
-            return None
-        return (
-            ValidationError("the arguments do not fit the tool's inputSchema", context=errors)
-            if errors
-            else None
-        )
-
-    def _compiled(self) -> Check:
-        try:
-            cls: Any = validator_for(self.input_schema, default=Draft202012Validator)
-            cls.check_schema(self.input_schema)
-            # Nothing is fetched for a reference to elsewhere.
-            self.validator = cls(self.input_schema, registry=EMPTY_REGISTRY)
-            self.fits = quick(self.input_schema)
-        except Exception:  # noqa: BLE001 -- whatever a schema holds that is none
-            self._unusable()
-        return self.fits or _anything
-
-    def _unusable(self) -> None:
-        self.fits, self.validator = _anything, None
-        _log.warning(
-            "Tool %r: its inputSchema is not valid, so arguments are not checked",
-            self.tool.name[:128],
-            exc_info=True,
-        )
+        return self.checker.errors(arguments, self.tool.name)
 
 
 class Listing:
@@ -112,12 +118,12 @@ class Listing:
         self, tools: Iterable[Tool] = (), before: Listing | None = None, *, page: bool = False
     ) -> None:
         """
-        Take a listing; what did not change since the one before keeps what was made of it.
+        Take a listing; a schema that did not change keeps its validator.
 
         Args:
             tools: What was listed.
             before: The listing before.
-            page: Whether it is a part of a listing, to which what was listed before still belongs.
+            page: Whether it is one page; the tools that were listed before stay then.
         """
         known = dict[str, Listed]() if before is None else before.tools
         fresh = {tool.name: Listed(tool, known.get(tool.name)) for tool in tools}
@@ -125,12 +131,12 @@ class Listing:
 
     def get(self, name: str) -> Listed | None:
         """
-        Return a tool. None: it was not listed.
+        Return a tool; None if it was not listed.
         """
         return self.tools.get(name)
 
     def names(self) -> tuple[str, ...]:
         """
-        Return the tools' names, in their order.
+        Return the names of the tools in their order.
         """
         return tuple(self.tools)

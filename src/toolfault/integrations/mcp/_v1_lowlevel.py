@@ -17,17 +17,15 @@ import inspect
 import logging
 from collections import UserDict
 from collections.abc import Awaitable, Callable, Mapping
-from itertools import islice
 from types import FunctionType
 from typing import Any, Final
 
 import mcp.server.lowlevel.server
 import mcp.types
 from jsonschema import ValidationError
-from jsonschema.validators import validator_for
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import Call, Guard, Phase
+from toolfault.hosting import BoundedValidator, Call, Guard, Phase
 from toolfault.integrations.mcp._compat import OUTPUT_SCHEMA
 from toolfault.integrations.mcp._declared import declared_by
 from toolfault.integrations.mcp._guarded import Dispatch, answering
@@ -50,9 +48,6 @@ Takes a request, and returns the result.
 
 #: How many pages of a server's tools are looked through for a name.
 _MAX_PAGES: Final = 100
-
-#: How many things that are wrong with one result are looked at.
-_MAX_ERRORS: Final = 100
 
 #: Stands for a result that nobody will see, since an exception was raised instead.
 _NOTHING: Final = _types.CallToolResult(content=[], isError=True)
@@ -195,8 +190,8 @@ class Installed:
         structured = _structured_part(running.returned)
         schema = self._output_schema(running.name)
         if schema is not None and isinstance(structured, dict):
-            validator: Any = validator_for(schema)(schema)
-            errors: list[Any] = list(islice(validator.iter_errors(structured), _MAX_ERRORS))
+            # The SDK may have fetched a reference to elsewhere; nothing is fetched here.
+            errors = BoundedValidator(schema).errors(structured)
             if errors:
                 return ValidationError(
                     "the value does not fit the tool's outputSchema", context=errors
