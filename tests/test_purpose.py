@@ -451,12 +451,12 @@ def test_a_class_that_no_module_holds_any_more():
 
 
 @pytest.mark.parametrize(
-    ("entries", "deliberate"),
+    ("entries", "is_walked"),
     [(900, True), (20_000, True), (deliberate.MAX_ENTRIES, True), (deliberate.MAX_ENTRIES + 1, False)],
 )
-def test_a_long_traceback(entries, deliberate):
+def test_a_long_traceback(entries, is_walked):
     """
-    A traceback is walked to its end, which may be far, and not for ever.
+    A traceback is walked to its end, which may be far, and not for ever; then its newest raise decides.
     """
     inner = caught(raises).__traceback__.tb_next
     tb = inner
@@ -464,8 +464,8 @@ def test_a_long_traceback(entries, deliberate):
         tb = types.TracebackType(tb, inner.tb_frame, inner.tb_lasti, inner.tb_lineno)
     exc = ValueError("no").with_traceback(tb)
 
-    assert deliberate == purpose_of(exc, Home(raises)).deliberate
-    assert ((HERE, "raises", line_of(raises)) if deliberate else None) == raised_at(exc)
+    assert purpose_of(exc, Home(raises)).deliberate
+    assert ((HERE, "raises", line_of(raises)) if is_walked else None) == raised_at(exc)
     assert frozenset({HERE.partition(".")[0]}) == through(exc)
 
 

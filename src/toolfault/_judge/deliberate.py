@@ -22,7 +22,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import repeat
+from itertools import islice, repeat
 from opcode import opmap, opname
 from typing import Any, Final, NamedTuple, TypeGuard
 
@@ -43,7 +43,7 @@ BUGS: Final = (
 )
 
 #: How many entries of a traceback are walked. One object raised again and again grows two entries a
-#: time.
+#: time; then the newest raise decides.
 MAX_ENTRIES: Final = 100_000
 
 #: How many entries, counted from the innermost, tell what an exception ran through.
@@ -338,6 +338,8 @@ def _judge(leaf: BaseException, home: Home, witness: BaseException | None) -> Pu
         return Purpose(False, "cannot tell: no traceback", False)
     innermost = _innermost(tb)
     if innermost is None:
+        innermost = _newest_raise(tb, home)
+    if innermost is None:
         return Purpose(False, "cannot tell: the traceback is too long", True)
     return _judge_place(cls, innermost, home)
 
@@ -386,6 +388,17 @@ def _innermost(tb: types.TracebackType | None) -> types.TracebackType | None:
         if inner is None:
             return tb
         tb = inner
+    return None
+
+
+def _newest_raise(tb: types.TracebackType, home: Home) -> types.TracebackType | None:
+    """
+    Return the first entry of the author's that stands at a raise; None: none is near the beginning.
+    """
+    for entry in islice(_entries(tb), MAX_THROUGH):
+        code, at = entry.tb_frame.f_code.co_code, entry.tb_lasti
+        if 0 <= at < len(code) - 1 and code[at] == _RAISE and owns_frame(home, entry):
+            return entry
     return None
 
 

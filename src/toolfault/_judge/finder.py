@@ -150,12 +150,7 @@ def find(case: Case, exc: BaseException) -> Finding:
         return _find_leaf(case, exc, exc)
     leaves = [leaf for leaf in leaves_of(exc) if not is_cancelled(leaf)]
     if not leaves:
-        return Finding(
-            verdict=rule_for(case, _any_leaf(exc)),
-            leaf=_any_leaf(exc),
-            reason="stray cancel",
-            crash=True,
-        )
+        return _find_leaf(case, _any_leaf(exc), exc)
     return _choose([_find_leaf(case, leaf, exc) for leaf in leaves[:_MAX_JUDGED]])
 
 
@@ -176,10 +171,24 @@ def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int 
         return declared
     # What is no Exception is not for tools to raise, whoever wrote its class.
     if not isinstance(exc, Exception):
-        return _judge_accident(case, exc, *named_rule(case, exc), purpose)
+        found = _stray_cancellation(case, exc, depth)
+        return found or _judge_accident(case, exc, *named_rule(case, exc), purpose)
     if case.home.owns_class(type(exc)):
         return _judge_own_class(case, exc, depth)
     return _judge_by_rule(case, exc, group, purpose, depth)
+
+
+def _stray_cancellation(case: Case, exc: BaseException, depth: int) -> Finding | None:
+    """
+    Judge a cancellation that nobody asked for by what it was raised from; None: nothing tells.
+    """
+    handled = handled_by(exc) if is_cancelled(exc) and depth < _MAX_DEPTH else None
+    if handled is None:
+        return None
+    found = _find_handled(case, handled, depth)
+    if found.verdict.code is McpErrorCode.TOOL_PANICKED:
+        return None
+    return replace(found, reason=f"cancelled over {class_name(handled)}: {found.reason}")
 
 
 def _judge_by_rule(

@@ -17,6 +17,7 @@ from mcp.types import CallToolResult, InputRequiredResult, Tool
 
 from toolfault.hosting import Call, Guard, Phase
 from toolfault.integrations.mcp._declared import declared_by, declared_in
+from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import answering, is_async, remember_registered
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
 from toolfault.integrations.mcp._install import MARK, install
@@ -210,6 +211,7 @@ class _Installed:
         self._remove_tool(name)
 
     def _check(self, name: str) -> None:
+        run_in_body(self._tool(name))
         function = self._function(name)
         if function is None or self._guard_for(name).timeout is None or is_async(function):
             return

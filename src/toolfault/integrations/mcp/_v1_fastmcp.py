@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from toolfault.hosting import Call, Guard, Phase
 from toolfault.integrations.mcp._declared import declared_by, declared_in
+from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import is_async
 from toolfault.integrations.mcp._host import Placed
 from toolfault.integrations.mcp._install import MARK
@@ -79,6 +80,7 @@ class _InstalledFastMCP(Installed):
         self._check(name or str(getattr(fn, "__name__", "")))
 
     def _check(self, name: str) -> None:
+        run_in_body(self._manager.get_tool(name))
         function = self._function_of(name)
         if function is None or self._host.guard_for(function).timeout is None or is_async(function):
             return
