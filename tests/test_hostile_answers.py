@@ -84,7 +84,6 @@ SAY_NONE = [
     {"result": {"content": []}},
     {},
     None,
-    3,
     "Error: said the file",
     KeyboardInterrupt(),
 ]
@@ -92,7 +91,7 @@ SAY_NONE = [
 
 @pytest.mark.parametrize(("answers", "failure"), [(SAY_ERROR, True), (SAY_NONE, False)])
 def test_what_says_error_is_a_failure_though_its_reader_breaks(answers, failure, monkeypatch, caplog):
-    monkeypatch.setattr(parse_module, "_parsed", trip)
+    monkeypatch.setattr(parse_module, "_parse", trip)
 
     for answer in answers:
         fault = parse(answer)

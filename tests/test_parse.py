@@ -21,11 +21,11 @@ from mcp.types import CallToolResult, ErrorData, InputRequiredResult, TextConten
 from toolfault import _redact
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, McpExecuteError
-from toolfault._names import META_KEY
+from toolfault._names import META_KEY, TOOL_FAILURE_KEY
 from toolfault._prose.careful import careful
 from toolfault._read.parse import parse, raise_for_error, suspect
+from toolfault._read.result import read
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, WINDOW
-from toolfault._wire import TOOL_FAILURE_KEY, read
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import ToolFault
@@ -105,7 +105,6 @@ def wire(fault):
         pytest.param({"code": 1, "message": " OK. "}, id="with a number and a word"),
         pytest.param({"result": {"result": {"result": {"result": {"result": FULL}}}}}, id="deeply wrapped"),
         pytest.param(None, id="nothing"),
-        pytest.param(42, id="a number"),
         pytest.param("Error: rate limit", id="a text"),
         pytest.param([FULL], id="a list"),
         pytest.param(object(), id="an object"),
@@ -292,7 +291,7 @@ def test_a_draft_failure(members, code, category, retryable):
     ],
 )
 def test_a_moment_becomes_a_delay(monkeypatch, moment, seconds):
-    monkeypatch.setattr("toolfault._read.parse.failure_in", functools.partial(failure_in, clock=lambda: 1000.0))
+    monkeypatch.setattr("toolfault._read.dialects.failure_in", functools.partial(failure_in, clock=lambda: 1000.0))
 
     fault = parse(result("x", _meta={TOOL_FAILURE_KEY: FAILURE | {"retryNotBefore": moment}}))
 
@@ -868,7 +867,7 @@ def test_the_work_is_bounded(answer, monkeypatch):
 
         return count
 
-    monkeypatch.setattr("toolfault._wire.json.loads", counting("decoded", json.loads))
+    monkeypatch.setattr("toolfault._json.json.loads", counting("decoded", json.loads))
     monkeypatch.setattr("toolfault._read.partial.careful", counting("judged", careful))
     monkeypatch.setattr("toolfault._redact.plain", counting("cleaned", _redact.plain))
 

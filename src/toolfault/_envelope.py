@@ -257,7 +257,7 @@ class McpExecuteError(BaseModel):
         for cause in chain:
             if not isinstance(cause, str):
                 _refuse("wrong-type", "cause_chain")
-        return made(
+        return trusted_envelope(
             code=fold_code(code),
             message=message,
             category=fold_category(category),
@@ -282,7 +282,7 @@ class McpExecuteError(BaseModel):
         )
 
 
-def made(
+def trusted_envelope(
     *,
     code: McpErrorCode,
     message: str,

@@ -7,6 +7,7 @@ Rule 2: a walk ends: its depth, and the room for what it copies, are bounded by 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -15,17 +16,18 @@ from typing import Any, Final, TypeGuard
 
 def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
     """
-    Tell whether a value is an object of JSON, or behaves as one.
+    Tell whether a value is an object of JSON, or of a class that behaves as one.
     """
+    kind = type(value)
     # A dict is by far the most frequent, and the abstract class is slow to ask.
-    return type(value) is dict or isinstance(value, Mapping)
+    return kind is dict or issubclass(kind, Mapping)
 
 
 def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     """
     Tell whether a value is an array of JSON.
     """
-    return isinstance(value, list | tuple)
+    return issubclass(type(value), (list, tuple))
 
 
 def is_text(value: object) -> TypeGuard[str]:
@@ -40,6 +42,43 @@ def is_int(value: object) -> TypeGuard[int]:
     Tell whether a value is an integer by its real class, and no boolean.
     """
     return issubclass(type(value), int) and type(value) is not bool
+
+
+def as_mapping(value: object) -> Mapping[Any, Any]:
+    """
+    Return a value if it is a mapping, else an empty one.
+    """
+    return value if is_mapping(value) else {}
+
+
+def as_flag(value: object) -> bool | None:
+    """
+    Return a peer's boolean, also spelled as a text; None if it is neither.
+    """
+    if is_text(value):
+        return _FLAGS.get(value[:8].strip().lower())
+    return value if type(value) is bool else None
+
+
+_FLAGS: Final = {"true": True, "false": False}
+
+#: The longest text that is tried as JSON, in characters.
+MAX_JSON: Final = 65536
+
+
+def try_json(text: str) -> Any:
+    """
+    Parse a text that is a JSON object or array; None if it is neither, or longer than `MAX_JSON`.
+    """
+    if len(text) > MAX_JSON:
+        return None
+    stripped = text.strip()
+    if not stripped.startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(stripped)
+    except (ValueError, RecursionError):
+        return None
 
 
 # ---- copying within a budget

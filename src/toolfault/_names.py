@@ -19,6 +19,9 @@ META_VERSION: Final = 1
 #: Where a repeated request says in its ``_meta`` which attempt it is, counted from 1.
 ATTEMPT_KEY: Final = "io.github.toolfault/attempt"
 
+#: The place in a result's ``_meta`` for a failure by SEP-3313, a draft.
+TOOL_FAILURE_KEY: Final = "io.modelcontextprotocol/toolFailure"
+
 
 def qualified_name(cls: type) -> str:
     """

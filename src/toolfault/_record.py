@@ -152,7 +152,7 @@ def read_record(text: object) -> Record | None:
     )
 
 
-def passed_on(text: object, safe: Callable[[str], str], *, body: bool = True) -> str | None:
+def sanitize_record(text: object, safe: Callable[[str], str], *, body: bool = True) -> str | None:
     """
     Return the record that a text is as a server passes it on: every text of the original made safe.
     None: it is none.

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, get_args
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._envelope import InvalidEnvelope, McpExecuteError, made
+from toolfault._envelope import InvalidEnvelope, McpExecuteError, trusted_envelope
 from toolfault._json import JsonCopier, is_array, is_text
 from toolfault._record import RECORD_FACT, read_record
 from toolfault._redact import Redactor
@@ -46,25 +46,25 @@ def _redactor() -> Redactor:
     return Redactor(roots=())
 
 
-def shown(text: Any, limit: int) -> str:
+def sanitize(text: Any, limit: int) -> str:
     """
     Return what may be shown of a text, in at most *limit* bytes of UTF-8; empty for what is none.
     """
     return _redactor().scrub(text, limit) if isinstance(text, str) and text else ""
 
 
-def first_shown(texts: Iterable[str]) -> str:
+def sanitize_first(texts: Iterable[str]) -> str:
     """
     Return the first of these texts of which something may be shown, as a message; empty if there is
     none.
     """
-    return next((said for text in texts if (said := shown(text, MESSAGE_BYTES))), "")
+    return next((said for text in texts if (said := sanitize(text, MESSAGE_BYTES))), "")
 
 
 # ---- envelopes
 
 
-def envelope_of(
+def build_envelope(
     code: McpErrorCode,
     message: str,
     *,
@@ -79,22 +79,22 @@ def envelope_of(
     default.
     """
     default_category, default_retryable = DEFAULTS[code]
-    return made(
+    return trusted_envelope(
         code=code,
-        message=shown(message, MESSAGE_BYTES) or SILENT,
+        message=sanitize(message, MESSAGE_BYTES) or SILENT,
         category=default_category if category is None else category,
         retryable=default_retryable if retryable is None else retryable,
         retry_after_seconds=retry_after_seconds,
-        hint=shown(hint, HINT_BYTES) or None,
-        cause_chain=tuple(text for cause in causes if (text := shown(cause, CAUSE_BYTES))),
+        hint=sanitize(hint, HINT_BYTES) or None,
+        cause_chain=tuple(text for cause in causes if (text := sanitize(cause, CAUSE_BYTES))),
     )
 
 
-def of_verdict(verdict: Verdict, text: str) -> McpExecuteError:
+def envelope_for_verdict(verdict: Verdict, text: str) -> McpExecuteError:
     """
     Return the envelope that a verdict on a text comes to.
     """
-    return envelope_of(
+    return build_envelope(
         verdict.code,
         text,
         category=verdict.category,
@@ -104,7 +104,9 @@ def of_verdict(verdict: Verdict, text: str) -> McpExecuteError:
     )
 
 
-def full_envelope(body: Any, texts: Callable[[], Iterable[str]] = tuple) -> McpExecuteError | None:
+def decode_envelope(
+    body: Any, texts: Callable[[], Iterable[str]] = tuple
+) -> McpExecuteError | None:
     """
     Return the envelope that an object is by the contract's strict decoder, made safe. None: it is
     none.
@@ -117,11 +119,11 @@ def full_envelope(body: Any, texts: Callable[[], Iterable[str]] = tuple) -> McpE
         envelope = McpExecuteError.from_wire(body)
     except InvalidEnvelope:
         return None
-    message = shown(envelope.message, MESSAGE_BYTES) or first_shown(texts()) or SILENT
-    hint = shown(envelope.hint, HINT_BYTES) or None
+    message = sanitize(envelope.message, MESSAGE_BYTES) or sanitize_first(texts()) or SILENT
+    hint = sanitize(envelope.hint, HINT_BYTES) or None
     # Oldest first, so the newest stand at the end.
     newest = envelope.cause_chain[-MAX_CAUSES:]
-    causes = tuple(text for cause in newest if (text := shown(cause, CAUSE_BYTES)))
+    causes = tuple(text for cause in newest if (text := sanitize(cause, CAUSE_BYTES)))
     if message == envelope.message and hint == envelope.hint and causes == envelope.cause_chain:
         return envelope
     return envelope.model_copy(update={"message": message, "hint": hint, "cause_chain": causes})
@@ -130,14 +132,14 @@ def full_envelope(body: Any, texts: Callable[[], Iterable[str]] = tuple) -> McpE
 # ---- facts
 
 
-def facts_of(ours: Mapping[Any, Any]) -> tuple[Outcome | None, dict[str, Any]]:
+def read_facts(ours: Mapping[Any, Any]) -> tuple[Outcome | None, dict[str, Any]]:
     """
     Return the outcome, and those facts that make sense, from our place in ``_meta``.
     """
     facts: dict[str, Any] = {}
     if not ours:
         return None, facts
-    if failure_id := shown(ours.get("id"), ID_BYTES):
+    if failure_id := sanitize(ours.get("id"), ID_BYTES):
         facts["id"] = failure_id
     origin, outcome = ours.get("origin"), ours.get("outcome")
     if isinstance(origin, str) and origin in _ORIGINS:
@@ -160,8 +162,8 @@ def _tidy(violations: object) -> Any:
     Return what a peer says of refused arguments, its texts sanitized and all of it bounded.
     """
     copier = JsonCopier(
-        text=lambda text, _name: shown(text, CAUSE_BYTES),
-        key=lambda key: shown(safe_str(key), ID_BYTES),
+        text=lambda text, _name: sanitize(text, CAUSE_BYTES),
+        key=lambda key: sanitize(safe_str(key), ID_BYTES),
         other=_nothing,
         depth=4,
         members=_MAX_VIOLATIONS,

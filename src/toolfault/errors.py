@@ -26,7 +26,7 @@ from toolfault._codes import (
     category_named,
     code_named,
 )
-from toolfault._envelope import InvalidEnvelope, McpExecuteError, made, whole_seconds
+from toolfault._envelope import InvalidEnvelope, McpExecuteError, trusted_envelope, whole_seconds
 from toolfault._options import unknown_option
 from toolfault._text import MESSAGE_BYTES, cut, safe_str
 from toolfault._verdict import Outcome
@@ -209,7 +209,7 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
             chain = _texts(causes)
         except ValueError as exc:
             raise ValueError(f"{exc}{_quoted(message)}") from None
-        envelope = made(
+        envelope = trusted_envelope(
             code=code,
             message=message,
             category=implied[0],

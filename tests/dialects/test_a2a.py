@@ -459,15 +459,15 @@ def test_only_the_payload_proves_a_profile(error, profile):
 def test_what_can_only_be_a2a_is_recognised(binding):
     written = a2a.encode(QUOTA, binding=binding)
 
-    assert a2a.recognised(written).envelope == QUOTA.envelope
-    assert a2a.recognised(written.get("body", written)).code == QUOTA.code
-    assert a2a.recognised({"jsonrpc": "2.0", "id": 1, "error": a2a.encode(QUOTA)}).envelope == QUOTA.envelope
+    assert a2a.recognise(written).envelope == QUOTA.envelope
+    assert a2a.recognise(written.get("body", written)).code == QUOTA.code
+    assert a2a.recognise({"jsonrpc": "2.0", "id": 1, "error": a2a.encode(QUOTA)}).envelope == QUOTA.envelope
 
 
 def test_a_problem_of_0_3_is_recognised():
     answer = a2a.encode(QUOTA, binding="http", version="0.3")
 
-    assert a2a.recognised(answer).envelope == a2a.recognised(answer["body"]).envelope == QUOTA.envelope
+    assert a2a.recognise(answer).envelope == a2a.recognise(answer["body"]).envelope == QUOTA.envelope
 
 
 @pytest.mark.parametrize("profile", ["official", "protocol-droid"])
@@ -475,7 +475,7 @@ def test_records_are_recognised_in_either_profile(profile):
     fault = ToolFault("tool_not_found", "m", hint="h")
     written = a2a.encode(fault, version="0.3") if profile == "official" else a2a.encode(fault, profile=profile)
 
-    assert a2a.recognised(written).envelope == fault.envelope
+    assert a2a.recognise(written).envelope == fault.envelope
 
 
 @pytest.mark.parametrize(
@@ -488,7 +488,7 @@ def test_records_are_recognised_in_either_profile(profile):
     ],
 )
 def test_what_may_be_anything_is_not_recognised(other):
-    assert a2a.recognised(other) is None
+    assert a2a.recognise(other) is None
 
 
 @pytest.mark.parametrize(
@@ -546,7 +546,7 @@ HOSTILE = st.recursive(
 def test_no_payload_raises_out_of_a_reader(payload, binding, profile):
     fault = a2a.decode(payload, binding=binding, profile=profile)
 
-    a2a.recognised(payload)
+    a2a.recognise(payload)
     a2a.profile_of(payload)
     protocol_droid.A2aError.from_jsonrpc(payload)
     if fault is not None:

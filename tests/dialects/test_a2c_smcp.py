@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from toolfault import McpErrorCategory, McpErrorCode, ToolFault, parse
 from toolfault._record import MAX_RECORD, RECORD_KEY, MemoryStore
-from toolfault._untrusted import full_envelope
+from toolfault._untrusted import decode_envelope
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.a2c_smcp import (
     PROTOCOLS,
@@ -456,7 +456,7 @@ def cleaned(fault: ToolFault) -> ToolFault:
     """
     A fault whose texts a reader has cleaned already: what is clean stays as it is.
     """
-    return ToolFault.of(full_envelope(fault.envelope.to_wire()), outcome=fault.outcome)
+    return ToolFault.of(decode_envelope(fault.envelope.to_wire()), outcome=fault.outcome)
 
 
 FAULTS = st.builds(

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolfault import McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault
-from toolfault._record import MAX_RECORD, RECORD_FACT, Record, passed_on, read_record
+from toolfault._record import MAX_RECORD, RECORD_FACT, Record, read_record, sanitize_record
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
 from toolfault.dialects import MemoryStore
 from toolfault.dialects._bridge import fits, inbound, original, outbound
@@ -369,31 +369,33 @@ def test_what_is_passed_on_has_safe_texts_and_no_form_of_its_own():
         system="a2c", code=4017, profile="ack", version="xyzzy", body=body, fault={"error": {}}, handle="h"
     )
 
-    passed = read_record(passed_on(given_record.to_text(), quiet))
+    passed = read_record(sanitize_record(given_record.to_text(), quiet))
 
     safe = {"code": 4017, "message": "-", "details": {"-": [1, None, "a - b"], "password": "-"}}
     assert passed == Record(system="a2c", code=4017, profile="ack", version="-", body=safe, handle="h")
-    assert read_record(passed_on(given_record.to_text(), quiet, body=False)) == Record(
+    assert read_record(sanitize_record(given_record.to_text(), quiet, body=False)) == Record(
         system="a2c", code=4017, profile="ack", version="-", handle="h"
     )
 
 
 def test_a_text_that_its_name_gives_away_and_that_cannot_be_mended_is_removed():
-    passed = passed_on(Record(system="a2a", code=1, body={"pin": "1234"}).to_text(), lambda said: said.replace(":", ""))
+    passed = sanitize_record(
+        Record(system="a2a", code=1, body={"pin": "1234"}).to_text(), lambda said: said.replace(":", "")
+    )
 
     assert read_record(passed).body == {"pin": "[redacted]"}
 
 
 @pytest.mark.parametrize("body", [{"many": ["x"] * 600}, {"deep": [[[[[[[[[[[[[[[[[["x"]]]]]]]]]]]]]]]]]]}])
 def test_what_cannot_be_looked_through_stays_behind(body):
-    passed = passed_on(Record(system="a2a", code=-32001, body=body).to_text(), quiet)
+    passed = sanitize_record(Record(system="a2a", code=-32001, body=body).to_text(), quiet)
 
     assert read_record(passed) == Record(system="a2a", code=-32001)
 
 
 @pytest.mark.parametrize("no_record", [None, "", "xyzzy", {"v": 1}, text(v=2)])
 def test_what_is_no_record_is_not_passed_on(no_record):
-    assert passed_on(no_record, quiet) is None
+    assert sanitize_record(no_record, quiet) is None
 
 
 # ---- handles

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from toolfault._causes import causes_of, is_group, leaves_of
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._envelope import made
+from toolfault._envelope import trusted_envelope
 from toolfault._json import JsonCopier
 from toolfault._judge.case import (
     SILENT,
@@ -30,7 +30,7 @@ from toolfault._judge.case import (
 )
 from toolfault._judge.deliberate import raised_by
 from toolfault._names import class_name
-from toolfault._record import MAX_RECORD, RECORD_FACT, passed_on
+from toolfault._record import MAX_RECORD, RECORD_FACT, sanitize_record
 from toolfault._text import (
     CAUSE_BYTES,
     HINT_BYTES,
@@ -80,7 +80,7 @@ def compose(case: Case, exc: BaseException, finding: Finding, failure_id: str) -
     verdict = _apply_policy(case, finding)
     code, category, retryable = with_defaults(verdict)
     message = _message(case, finding, verdict, code, failure_id)
-    envelope = made(
+    envelope = trusted_envelope(
         code=code,
         message=message,
         category=category,
@@ -120,7 +120,7 @@ def _safe_facts(case: Case, facts: Mapping[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in facts.items() if key not in _OURS}
     safe: dict[str, Any] = _safe_value(case, own)
     # Where a failure came from in another vocabulary: whole, or of no use.
-    record = passed_on(
+    record = sanitize_record(
         facts.get(RECORD_FACT),
         lambda text: _redact(case, text, MAX_RECORD),
         body=not _is_withheld(case),

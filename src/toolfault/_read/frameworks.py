@@ -18,10 +18,10 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
 from toolfault._advice import read_advice
-from toolfault._json import is_array, is_mapping
+from toolfault._json import MAX_JSON, as_mapping, is_array, is_mapping, try_json
+from toolfault._read.result import member, read
 from toolfault._text import pattern, safe_str
-from toolfault._untrusted import full_envelope
-from toolfault._wire import MAX_JSON, as_mapping, json_in, member, read
+from toolfault._untrusted import decode_envelope
 
 
 Result: TypeAlias = dict[str, Any]
@@ -30,7 +30,7 @@ A result in wire spelling.
 """
 
 
-def retold(answer: object) -> object:
+def convert_framework_answer(answer: object) -> object:
     """
     Return the result that an agent framework was given, as far as its own form of it tells. None:
     it is no such form.
@@ -105,7 +105,9 @@ def _llama_index(output: Any) -> object:
     if isinstance(raw, BaseException) or read(raw) is not None:
         return raw
     said = member(output, "content")
-    return retold(said) or _result(said, failed=member(output, "is_error") is True)
+    return convert_framework_answer(said) or _result(
+        said, failed=member(output, "is_error") is True
+    )
 
 
 def _autogen(result: Any) -> Result:
@@ -129,7 +131,7 @@ def _crewai(failure: Any) -> Result:
         member(failure, "code"),
         member(failure, "details"),
     )
-    if full_envelope(details) is None:
+    if decode_envelope(details) is None:
         reason = member(member(failure, "reason"), "value") or member(failure, "reason")
         details = {
             "code": code,
@@ -232,10 +234,10 @@ def _of_text(text: str) -> Result | None:
     if (told := read_advice(text)) is not None and told.code is not None:
         return _result(text, failed=True)
     if text[:1] == "{":
-        body = as_mapping(json_in(text))
+        body = as_mapping(try_json(text))
         if member(body, "isError", "is_error") is True:
             return dict(body)
-        return _result(text, failed=True) if full_envelope(body) is not None else None
+        return _result(text, failed=True) if decode_envelope(body) is not None else None
     if (words := pattern(_WORDS).match(text)) is not None:
         rest = text[words.end() :]
         return _result(list(_texts_in(rest)) or rest or text, failed=True)

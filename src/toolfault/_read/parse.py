@@ -1,10 +1,10 @@
 """
-Reading a failure out of whatever a peer, or its SDK, answered.
+Faults from whatever a peer, or its SDK, answered.
 
-Rule 1: a flag makes a failure, words don't: what is not flagged is a success, and `suspect` tells a
+Rule 1: a flag makes a failure, words do not: without a flag it is a success, and `suspect` tells a
 suspicion apart.
 Rule 2: a full envelope in any place beats a weaker form in any place; prose comes last.
-Rule 3: nothing here raises, whatever a peer sends.
+Rule 3: nothing that a peer sends raises, and what says error stays a failure.
 """
 
 from __future__ import annotations
@@ -16,23 +16,30 @@ from typing import Any, Final, TypeVar
 
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
-from toolfault._json import is_mapping, is_text
+from toolfault._json import as_flag, as_mapping, is_mapping, is_text, try_json
 from toolfault._prose.careful import looks_failed, peel
-from toolfault._read.frameworks import retold
-from toolfault._read.jsonrpc import (
-    is_exception,
-    is_rpc_error,
-    of_dialect,
-    of_exception,
-    of_payload,
-    of_rpc,
+from toolfault._read.dialects import parse_dialect, parse_tool_failure
+from toolfault._read.exceptions import is_exception, parse_exception
+from toolfault._read.frameworks import convert_framework_answer
+from toolfault._read.jsonrpc import is_rpc_error, parse_rpc_error
+from toolfault._read.misuse import refuse_misuse
+from toolfault._read.partial import (
+    Reader,
+    iter_messages,
+    iter_objects,
+    read_advice_claim,
+    read_claim,
 )
-from toolfault._read.partial import Reader, claim_in, claim_of, layers, said_in
+from toolfault._read.result import Reading, member, read
 from toolfault._text import MESSAGE_BYTES, WINDOW, pattern, safe_str
-from toolfault._untrusted import facts_of, full_envelope, http_status, of_verdict, shown
+from toolfault._untrusted import (
+    decode_envelope,
+    envelope_for_verdict,
+    http_status,
+    read_facts,
+    sanitize,
+)
 from toolfault._verdict import Outcome, Verdict
-from toolfault._wire import Reading, as_flag, as_mapping, json_in, member, read
-from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -50,52 +57,59 @@ def parse(
     anything: object, *, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> ToolFault | None:
     """
-    Return the failure that an answer is, as an unraised `ToolFault`; None for a success. Never
-    raises.
+    Return the failure in an answer as an unraised `ToolFault`, or None for a success.
+
+    Nothing that a peer sends raises.
 
     Args:
         anything: A result of any SDK version or as a dict, what an agent framework made of it, a
-            JSON-RPC answer or
-            error, a task, or an exception. A cancellation is no failure of the tool, and a text is
-            one only if it is a flagged result or a whole envelope, or says by a framework's fixed
-            words that it is an error.
+            JSON-RPC answer or error, a task, or an exception. A cancellation is no failure of the
+            tool, and a text is one only if it is a flagged result or a whole envelope, or says by a
+            framework's fixed words that it is an error.
         tool: The name that was called, for reading prose: a tool called ``get_quota`` has not run
             out of one.
         arguments: What it was called with, likewise.
+
+    Raises:
+        TypeError: It is no answer at all, but a coroutine, a client, a server, a function or a
+            number; the message names the cure.
     """
     try:
-        return _parsed(anything, Reader(tool, arguments), _MAX_DEPTH)
+        fault = _parse(anything, Reader(tool, arguments), _MAX_DEPTH)
     except Exception:  # noqa: BLE001 -- whatever a peer sends; it is logged with its traceback
         _log.exception("an answer could not be read; it counts as a failure if it says so itself")
         return _fallback(anything)
+    if fault is None:
+        refuse_misuse("parse", anything)
+    return fault
 
 
 def suspect(
     result: object, *, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> ToolFault | None:
     """
-    Return the failure that a result looks like although it is not flagged as one; None where
-    nothing says so.
+    Return the failure that an unflagged result looks like, or None if nothing says so.
 
-    It is a suspicion, wrong for tools that read or echo text: never retry on it. Never raises.
+    It is a suspicion, wrong for tools that read or echo text: never retry on it. Nothing that a
+    peer sends raises.
 
     Args:
         result: As for `parse`; a text is taken as that of a result.
         tool: The name that was called.
         arguments: What it was called with.
+
+    Raises:
+        TypeError: As for `parse`.
     """
     try:
-        told = retold(result)
-        # A framework may have nothing left but the text.
-        reading = read(
-            {"content": result} if told is None and isinstance(result, str) else told or result
-        )
-        if reading is None or reading.is_error:
-            return None
-        return _suspected(reading, Reader(tool, arguments))
+        reading = _read_unflagged(result)
+        if reading is not None:
+            return _suspect(reading, Reader(tool, arguments))
     except Exception:  # noqa: BLE001 -- as `parse`
         _log.exception("a result could not be read; it stays a success")
         return None
+    refuse_misuse("suspect", result)
+    return None
 
 
 def raise_for_error(
@@ -111,6 +125,7 @@ def raise_for_error(
 
     Raises:
         ToolFault: It is a failure.
+        TypeError: As for `parse`.
     """
     fault = parse(result, tool=tool, arguments=arguments)
     if fault is None:
@@ -123,59 +138,61 @@ def raise_for_error(
 # ---- from any form to the few that there are
 
 
-def _parsed(anything: object, reader: Reader, depth: int) -> ToolFault | None:
-    if is_exception(anything):
-        return of_exception(anything, reader)
+def _parse(answer: object, reader: Reader, depth: int) -> ToolFault | None:
+    if is_exception(answer):
+        return parse_exception(answer, reader)
     # Only what the caller holds is a framework's; what stands inside may be data.
-    if depth == _MAX_DEPTH and (told := retold(anything)) is not None:
-        return _parsed(told, reader, depth - 1)
-    if anything is None or isinstance(anything, str | bytes | int | float | list | tuple):
+    if depth == _MAX_DEPTH:
+        converted = convert_framework_answer(answer)
+        if converted is not None:
+            return _parse(converted, reader, depth - 1)
+    if answer is None or isinstance(answer, str | bytes | int | float | list | tuple):
         return None
-    reading = read(anything)
+    reading = read(answer)
     if reading is not None:
-        return _of_result(reading, reader) if reading.is_error else None
-    return _of_message(anything, reader, depth) if depth else None
+        return _parse_result(reading, reader) if reading.is_error else None
+    return _parse_message(answer, reader, depth) if depth else None
 
 
-def _of_message(answer: object, reader: Reader, depth: int) -> ToolFault | None:
+def _parse_message(answer: object, reader: Reader, depth: int) -> ToolFault | None:
     """
     Return the fault of what holds a result, or stands where one would; None if it is a success.
     """
-    foreign = of_payload(answer)
-    if foreign is None and is_mapping(answer):
-        foreign = of_dialect(answer)
+    foreign = parse_dialect(answer)
     if foreign is not None:
         return foreign
     if is_rpc_error(answer):
-        return None if _says_it_worked(answer) else of_rpc(answer, reader)
+        return None if _says_success(answer) else parse_rpc_error(answer, reader)
     for task in (answer, member(answer, "task")):
         if member(task, "taskId", "task_id") is not None:
-            return _of_task(task, reader, depth)
-    return _of_response(answer, reader, depth)
+            return _parse_task(task, reader, depth)
+    return _parse_response(answer, reader, depth)
 
 
-def _of_response(answer: object, reader: Reader, depth: int) -> ToolFault | None:
+def _parse_response(answer: object, reader: Reader, depth: int) -> ToolFault | None:
     error = member(answer, "error")
     if error is not None and is_rpc_error(error):
-        return of_rpc(error, reader)
-    if is_mapping(error) and (claim := claim_of(error)):
-        return claim.fault("jsonrpc_error", reader, received=error)
+        return parse_rpc_error(error, reader)
+    claim = read_claim(error) if is_mapping(error) else None
+    if claim is not None:
+        return claim.to_fault("jsonrpc_error", reader, received=error)
     inner = member(answer, "result")
     if inner is not None:
         # A response with a result is a success; what has the members of an error in it is the
         # tool's data.
-        return None if is_rpc_error(inner) else _parsed(inner, reader, depth - 1)
+        return None if is_rpc_error(inner) else _parse(inner, reader, depth - 1)
     if error is not None and member(answer, "jsonrpc") is not None:
-        return _of_prose([], reader, McpErrorCode.UNKNOWN, received=answer)
-    if (failed := _of_http(answer, reader)) is not None:
+        return _parse_prose([], reader, McpErrorCode.UNKNOWN, received=answer)
+    failed = _parse_http(answer, reader)
+    if failed is not None:
         return failed
-    envelope = full_envelope(answer)
+    envelope = decode_envelope(answer)
     if envelope is None:
         return None
     return ToolFault.of(envelope, found_in="structured_content", received=answer)
 
 
-def _of_http(answer: object, reader: Reader) -> ToolFault | None:
+def _parse_http(answer: object, reader: Reader) -> ToolFault | None:
     """
     Return the fault of an HTTP answer with a failed status and an error in its body, else None.
     """
@@ -183,66 +200,75 @@ def _of_http(answer: object, reader: Reader) -> ToolFault | None:
     body = as_mapping(member(answer, "body"))
     if status is None or member(body, "error") is None:
         return None
-    claim = claim_of({**body, "status": status})
-    return None if claim is None else claim.fault("prose", reader, received=answer)
-
-
-def _says_it_worked(anything: object) -> bool:
-    # ``{"code": 0, "message": "success"}``, as many HTTP APIs answer, has the members of an error.
-    code: int = member(anything, "code")
-    return 200 <= code < 300 or (
-        code >= 0 and pattern(_WORKED).match(member(anything, "message")) is not None
-    )
+    claim = read_claim({**body, "status": status})
+    return None if claim is None else claim.to_fault("prose", reader, received=answer)
 
 
 #: A whole message by which an answer says that it is no error.
-_WORKED: Final = r"(?i)\W{0,8}(?:ok|okay|success|successful|succeeded|done)\W{0,8}\Z"
+_SUCCESS: Final = r"(?i)\W{0,8}(?:ok|okay|success|successful|succeeded|done)\W{0,8}\Z"
 
 
-def _of_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
+def _says_success(error: object) -> bool:
+    # ``{"code": 0, "message": "success"}``, as many HTTP APIs answer, has the members of an error.
+    code: int = member(error, "code")
+    if 200 <= code < 300:
+        return True
+    return code >= 0 and pattern(_SUCCESS).match(member(error, "message")) is not None
+
+
+def _parse_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
     # A completed task may hold a failed result; a failed one holds the error that ended it, in one
     # of two places.
     inner = member(task, "result")
     if inner is not None:
-        return _parsed(inner, reader, depth - 1)
+        return _parse(inner, reader, depth - 1)
     status = member(task, "status")
     if is_text(status) and status != "failed":
         return None
     error = member(task, "error")
     if error is not None and is_rpc_error(error):
-        return of_rpc(error, reader)
+        return parse_rpc_error(error, reader)
     if not is_text(status):
-        return _of_response(task, reader, depth)
-    said = member(task, "statusMessage", "status_message")
-    texts = [said] if is_text(said) else []
-    return _of_prose(texts, reader, McpErrorCode.INTERNAL, received=task)
+        return _parse_response(task, reader, depth)
+    message = member(task, "statusMessage", "status_message")
+    texts = [message] if is_text(message) else []
+    return _parse_prose(texts, reader, McpErrorCode.INTERNAL, received=task)
 
 
-def _of_result(reading: Reading, reader: Reader) -> ToolFault:
-    outcome, facts = facts_of(reading.ours)
+# ---- results
+
+
+def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
+    outcome, facts = read_facts(reading.ours)
     weaker: list[tuple[FoundIn, Any]] = []
-    behind: Iterator[tuple[FoundIn, Any]] = (("text", body) for body in _behind_prefixes(reading))
-    for place, body in chain(reading.bodies(), behind):
+    for place, body in chain(reading.bodies(), _bodies_behind_prefixes(reading)):
         if place == "tool_failure":
-            if (failure := failure_in(body, reading.texts)) is not None:
-                envelope, correlation = failure
-                facts = {"id": correlation, **facts} if correlation else facts
-                return ToolFault.of(
-                    envelope, found_in=place, received=body, outcome=outcome, facts=facts
-                )
+            fault = parse_tool_failure(
+                body,
+                reading.texts,
+                found_in=place,
+                received=body,
+                outcome=outcome,
+                facts=facts,
+            )
+            if fault is not None:
+                return fault
             continue
-        for candidate in layers(body):
-            if (full := full_envelope(candidate, lambda: reading.texts)) is not None:
+        for candidate in iter_objects(body):
+            envelope = decode_envelope(candidate, lambda: reading.texts)
+            if envelope is not None:
                 return ToolFault.of(
-                    full, found_in=place, received=candidate, outcome=outcome, facts=facts
+                    envelope, found_in=place, received=candidate, outcome=outcome, facts=facts
                 )
         weaker.append((place, body))
-    if reading.meta and (foreign := of_dialect(_retold(reading))) is not None:
+    foreign = parse_dialect(_texts_and_meta(reading)) if reading.meta else None
+    if foreign is not None:
         return foreign
     for place, body in weaker:
-        for candidate in layers(body):
-            if (claim := claim_of(candidate)) is not None:
-                return claim.fault(
+        for candidate in iter_objects(body):
+            claim = read_claim(candidate)
+            if claim is not None:
+                return claim.to_fault(
                     place,
                     reader,
                     texts=reading.texts,
@@ -250,54 +276,70 @@ def _of_result(reading: Reading, reader: Reader) -> ToolFault:
                     outcome=outcome,
                     facts=facts,
                 )
-    silent = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
-    texts = reading.texts or [said for _, body in weaker for said in said_in(body)]
-    return _of_prose(texts, reader, silent, outcome=outcome, facts=facts)
+    otherwise = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
+    texts = reading.texts or [message for _, body in weaker for message in iter_messages(body)]
+    return _parse_prose(texts, reader, otherwise, outcome=outcome, facts=facts)
 
 
-def _retold(reading: Reading) -> dict[str, Any]:
+def _texts_and_meta(reading: Reading) -> dict[str, Any]:
     blocks = [{"type": "text", "text": text} for text in reading.texts]
     return {"isError": True, "content": blocks, "_meta": reading.meta}
 
 
-def _behind_prefixes(reading: Reading) -> Iterator[Any]:
+def _bodies_behind_prefixes(reading: Reading) -> Iterator[tuple[FoundIn, Any]]:
     """
-    Go through the JSON that stands in texts behind words: any that an SDK put there, a whole
-    envelope behind others.
+    Yield the JSON behind an SDK's words in texts, and whole envelopes behind any other words.
     """
     for text in reading.texts:
         start = text[:WINDOW].find("{")
         if start <= 0:
             continue
-        if (body := json_in(peel(text))) is not None:
-            yield body
+        body = try_json(peel(text))
+        if body is not None:
+            yield "text", body
             continue
-        body = json_in(text[start:])
-        if any(full_envelope(inner) is not None for inner in layers(body)):
-            yield body
+        body = try_json(text[start:])
+        if any(decode_envelope(inner) is not None for inner in iter_objects(body)):
+            yield "text", body
 
 
-def _suspected(reading: Reading, reader: Reader) -> ToolFault | None:
+# ---- suspicions
+
+
+def _read_unflagged(result: object) -> Reading | None:
+    converted = convert_framework_answer(result)
+    # A framework may have nothing left but the text.
+    if converted is None and is_text(result):
+        converted = {"content": result}
+    return read(converted or result)
+
+
+def _suspect(reading: Reading, reader: Reader) -> ToolFault | None:
+    if reading.is_error:
+        return None
     texts = [text for text in reading.texts if looks_failed(text)]
     if not texts and not reading.texts and reading.structured is not None:
         # The SDKs write structured content into a text as well; this server did not.
         texts = [text for text in (safe_str(reading.structured),) if looks_failed(text)]
     for text in texts:
-        for candidate in layers(json_in(text)):
-            if (claim := claim_of(candidate)) is not None:
-                return claim.fault("text", reader, texts=texts, received=candidate)
-    return _of_prose(texts, reader, McpErrorCode.INTERNAL) if texts else None
+        for candidate in iter_objects(try_json(text)):
+            claim = read_claim(candidate)
+            if claim is not None:
+                return claim.to_fault("text", reader, texts=texts, received=candidate)
+    return _parse_prose(texts, reader, McpErrorCode.INTERNAL) if texts else None
 
 
-def _fallback(anything: object) -> ToolFault | None:
+# ---- what could not be read
+
+
+def _fallback(answer: object) -> ToolFault | None:
     """
     Return a failure for an answer that could not be read but says error; None if it does not.
     """
-    if not _says_error(anything):
+    if not _says_error(answer):
         return None
-    return ToolFault.of(
-        McpExecuteError.new(McpErrorCode.UNKNOWN, _UNREADABLE), found_in="exception"
-    )
+    envelope = McpExecuteError.new(McpErrorCode.UNKNOWN, _UNREADABLE)
+    return ToolFault.of(envelope, found_in="exception")
 
 
 def _says_error(answer: object) -> bool:
@@ -305,7 +347,7 @@ def _says_error(answer: object) -> bool:
     Tell whether an answer, or the result in it, says by a flag or a member that it is a failure.
     """
     try:
-        answer = retold(answer) or answer
+        answer = convert_framework_answer(answer) or answer
     except Exception:  # noqa: BLE001 -- a stranger's object; what it says itself still counts
         _log.exception("the form of an answer could not be read")
     for _ in range(_MAX_DEPTH):
@@ -313,7 +355,7 @@ def _says_error(answer: object) -> bool:
         if is_exception(answer):
             return issubclass(type(answer), Exception)
         if is_text(answer):
-            answer = json_in(answer)
+            answer = try_json(answer)
         if _has_error(answer):
             return True
         answer = member(answer, "result", "task")
@@ -329,7 +371,7 @@ def _has_error(answer: object) -> bool:
     if member(answer, "error") is not None:
         return True
     if is_rpc_error(answer):
-        return not _says_it_worked(answer)
+        return not _says_success(answer)
     status = member(answer, "status")
     if is_text(status) and status in _FAILED:
         return True
@@ -345,7 +387,7 @@ _FAILED: Final = ("failed", "error")
 # ---- prose
 
 
-def _of_prose(
+def _parse_prose(
     texts: Iterable[str],
     reader: Reader,
     otherwise: McpErrorCode,
@@ -354,27 +396,43 @@ def _of_prose(
     outcome: Outcome | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> ToolFault:
-    said = [text for text in texts if text and not text[:WINDOW].isspace()]
+    """
+    Return the fault that texts describe.
+
+    Args:
+        texts: The texts of one answer.
+        reader: What the caller knows of its call.
+        otherwise: The code if they describe nothing.
+        received: The object to keep as received. None: the texts.
+        outcome: Whether the call happened, from our place in ``_meta``.
+        facts: The facts from there.
+    """
+    given = [text for text in texts if text and not text[:WINDOW].isspace()]
     # Each gets its share, or a long first block would push out the error in the last.
-    share = max(1, len(said))
-    text = "\n".join(text[: WINDOW // share] for text in said)
-    if (claim := claim_in(text)) is not None:
-        return claim.fault("prose", reader, received=received or text, outcome=outcome, facts=facts)
-    verdict = (reader.prose(text) if text else None) or Verdict(code=otherwise)
+    share = max(1, len(given))
+    text = "\n".join(text[: WINDOW // share] for text in given)
+    if received is None:
+        received = given[0] if len(given) == 1 else given
+    claim = read_advice_claim(text)
+    if claim is not None:
+        return claim.to_fault(
+            "prose", reader, received=received or text, outcome=outcome, facts=facts
+        )
+    verdict = reader.prose(text) if text else None
+    if verdict is None:
+        verdict = Verdict(code=otherwise)
     if verdict.upstream_status is not None:
         facts = {"upstream_status": verdict.upstream_status, **(facts or {})}
-    # Redacted one by one before they are cut to size.
-    message = (
-        said[0]
-        if len(said) == 1
-        else "\n".join(shown(text, MESSAGE_BYTES // share) for text in said)
-    )
-    if received is None:
-        received = said[0] if len(said) == 1 else said
+    message = given[0] if len(given) == 1 else _join_sanitized(given, MESSAGE_BYTES // share)
     return ToolFault.of(
-        of_verdict(verdict, message),
+        envelope_for_verdict(verdict, message),
         found_in="prose",
         received=received,
         outcome=outcome,
         facts=facts,
     )
+
+
+def _join_sanitized(texts: Iterable[str], limit: int) -> str:
+    # One by one, before they are cut to size: a secret must not be cut in two.
+    return "\n".join(sanitize(text, limit) for text in texts)

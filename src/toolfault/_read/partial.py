@@ -15,15 +15,21 @@ from typing import Any, Final
 
 from toolfault._advice import read_advice
 from toolfault._codes import McpErrorCategory, McpErrorCode, fold_category, fold_code
-from toolfault._json import is_array, is_mapping
+from toolfault._json import as_flag, as_mapping, is_array, is_mapping, try_json
 from toolfault._meanings.jsonrpc import FREE_WORDS
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
 from toolfault._retry_after import claimed_seconds, member_wait, wait_in_json
 from toolfault._text import WINDOW
-from toolfault._untrusted import ID_BYTES, MAX_CAUSES, envelope_of, first_shown, http_status, shown
+from toolfault._untrusted import (
+    ID_BYTES,
+    MAX_CAUSES,
+    build_envelope,
+    http_status,
+    sanitize,
+    sanitize_first,
+)
 from toolfault._verdict import Outcome, Verdict
-from toolfault._wire import as_flag, as_mapping, json_in
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -52,7 +58,7 @@ class Reader:
         return careful(text[:WINDOW], tool=tool, arguments=self.arguments, rpc_code=rpc_code)
 
 
-def layers(body: Any) -> Iterator[Mapping[Any, Any]]:
+def iter_objects(body: Any) -> Iterator[Mapping[Any, Any]]:
     """
     Go through an object and what wrappers put into it: ``{"error": {...}}``, and the SDKs'
     ``{"result": ...}``.
@@ -63,7 +69,7 @@ def layers(body: Any) -> Iterator[Mapping[Any, Any]]:
     for name in _WRAPPERS:
         inner: Any = body.get(name)
         if isinstance(inner, str):
-            inner = json_in(inner)
+            inner = try_json(inner)
         if is_mapping(inner):
             yield inner
 
@@ -101,14 +107,14 @@ class Claim:
         if self.word is not None and (meant := meaning_of(self.word)) is not None:
             return meant
         if self.status is not None:
-            return of_status(self.status)
+            return verdict_for_status(self.status)
         if self.message and (meant := reader.prose(self.message, self.number)) is not None:
             return meant
         if self.number in FREE_WORDS:
             return meaning_of(FREE_WORDS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
         return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
 
-    def filled(self, other: Claim, *, words: bool = False) -> Claim:
+    def fill_from(self, other: Claim, *, words: bool = False) -> Claim:
         """
         Return this claim, with what it leaves open taken from another.
 
@@ -121,7 +127,7 @@ class Claim:
             taken |= {"word": other.word, "own": other.own}
         return replace(self, **taken)
 
-    def fault(
+    def to_fault(
         self,
         found_in: FoundIn,
         reader: Reader,
@@ -143,14 +149,14 @@ class Claim:
             facts: Likewise.
         """
         verdict = self.verdict(reader)
-        said = self.message or first_shown(text for text in texts if json_in(text) is None)
+        said = self.message or sanitize_first(text for text in texts if try_json(text) is None)
         if not said and self.word:
-            said = f"The tool failed with the code {shown(self.word, ID_BYTES)}."
+            said = f"The tool failed with the code {sanitize(self.word, ID_BYTES)}."
         said = said or verdict.message or ""
         facts = dict(facts or {})
         if self.status is not None:
             facts.setdefault("upstream_status", self.status)
-        envelope = envelope_of(
+        envelope = build_envelope(
             verdict.code,
             said,
             category=verdict.category if self.category is None else self.category,
@@ -213,7 +219,7 @@ _INNER_NAMES: Final = ("error", "errors")
 _ADDING_NAMES: Final = ("data", "extensions")
 
 
-def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
+def read_claim(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
     """
     Return what an object claims about a failure. None: nothing that tells more than its text would.
     """
@@ -223,11 +229,11 @@ def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
             break
         if (inner := _claim_in(obj.get(name), depth)) is not None:
             # The inner object says what happened; the outer may add a delay or a status.
-            claim = inner if claim is None else inner.filled(claim)
+            claim = inner if claim is None else inner.fill_from(claim)
             break
     for name in _ADDING_NAMES if depth and claim is not None else ():
         if claim is not None and (more := _claim_in(obj.get(name), depth)) is not None:
-            claim = claim.filled(more, words=True)
+            claim = claim.fill_from(more, words=True)
     if claim is not None and claim.delay is None and depth == _MAX_DEPTH:
         # In a member of any other name, such as "details" or "parameters".
         return replace(claim, delay=wait_in_json(obj))
@@ -237,7 +243,7 @@ def claim_of(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
 def _claim_in(value: Any, depth: int) -> Claim | None:
     if is_array(value) and value:
         value = value[0]
-    return claim_of(value, depth - 1) if is_mapping(value) else None
+    return read_claim(value, depth - 1) if is_mapping(value) else None
 
 
 def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
@@ -283,7 +289,7 @@ def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
     )
 
 
-def claim_in(text: str) -> Claim | None:
+def read_advice_claim(text: str) -> Claim | None:
     """
     Return what a text claims by the words in which our own half tells a model of a failure. None:
     nothing.
@@ -331,11 +337,11 @@ def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
     )
 
 
-def said_in(body: Any) -> Iterator[str]:
+def iter_messages(body: Any) -> Iterator[str]:
     """
     Go through the texts by which an object, and what stands in it, may say what went wrong.
     """
-    for candidate in layers(body):
+    for candidate in iter_objects(body):
         if (said := _first_text(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES))) is not None:
             yield said
 
@@ -370,7 +376,7 @@ def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:
     return None
 
 
-def of_status(status: int) -> Verdict:
+def verdict_for_status(status: int) -> Verdict:
     """
     Return what an HTTP status means of which a tool tells.
     """

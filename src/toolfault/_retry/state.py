@@ -12,11 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._json import as_flag
 from toolfault._options import flag
+from toolfault._read.result import member
 from toolfault._retry.attempts import Attempt, Retried, RetryObserver, Stopped
 from toolfault._retry.backoff import jittered, window
 from toolfault._retry.observers import Report, call_hook, observe
-from toolfault._wire import as_flag, member
 from toolfault.errors import ToolFault
 
 

@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
+from toolfault._json import as_mapping
 from toolfault._names import META_KEY
 from toolfault._record import MAX_RECORD, RECORD_FACT, Record, RecordStore, System, read_record
 from toolfault._text import encodable
-from toolfault._untrusted import envelope_of, facts_of, full_envelope
+from toolfault._untrusted import build_envelope, decode_envelope, read_facts
 from toolfault._verdict import Outcome
-from toolfault._wire import as_mapping, to_result
+from toolfault._wire import to_result
 from toolfault.dialects._tables import Code, Vocabulary, meaning, reason_in, translated
 from toolfault.errors import FoundIn, ToolFault
 
@@ -141,7 +142,7 @@ def inbound(
     if kept is not None and fits(kept, vocabulary, (code, *among)):
         return _restored(kept, message, found_in, as_came, store)
     known, category, retryable = meaning(code, vocabulary, reason)
-    envelope = envelope_of(
+    envelope = build_envelope(
         known,
         message if isinstance(message, str) else "",
         category=category,
@@ -220,7 +221,7 @@ def _as_received(fault: ToolFault, envelope: dict[str, Any]) -> tuple[str, dict[
 
 
 def _envelope_in(record: Record) -> McpExecuteError | None:
-    return full_envelope(as_mapping(record.fault).get("error"))
+    return decode_envelope(as_mapping(record.fault).get("error"))
 
 
 def _restored(
@@ -232,8 +233,8 @@ def _restored(
         source = _vocabulary_of(record)
         code, category, retryable = meaning(record.code, source, reason_in(record.body, source))
         text = message if isinstance(message, str) else ""
-        envelope = envelope_of(code, text, category=category, retryable=retryable)
-    outcome, facts = facts_of(as_mapping(record.fault))
+        envelope = build_envelope(code, text, category=category, retryable=retryable)
+    outcome, facts = read_facts(as_mapping(record.fault))
     # There is one record of a failure; what stands in another is nobody's claim.
     facts.pop(RECORD_FACT, None)
     if record.system != "mcp" or record.body is not None:

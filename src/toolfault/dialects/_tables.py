@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_code
-from toolfault._wire import as_mapping
+from toolfault._json import as_mapping
 
 
 Vocabulary = Literal["mcp", "a2c", "a2a", "protocol-droid"]

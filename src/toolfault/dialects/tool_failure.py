@@ -17,12 +17,20 @@ from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode, fold_code
 from toolfault._envelope import McpExecuteError
+from toolfault._json import as_flag, as_mapping, try_json
 from toolfault._meanings.words import meaning_of
-from toolfault._names import META_KEY
+from toolfault._names import META_KEY, TOOL_FAILURE_KEY
 from toolfault._retry_after import claimed_seconds
 from toolfault._text import encodable
-from toolfault._untrusted import ID_BYTES, envelope_of, facts_of, first_shown, full_envelope, shown
-from toolfault._wire import TOOL_FAILURE_KEY, as_flag, as_mapping, json_in, to_result
+from toolfault._untrusted import (
+    ID_BYTES,
+    build_envelope,
+    decode_envelope,
+    read_facts,
+    sanitize,
+    sanitize_first,
+)
+from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 
 
@@ -84,8 +92,8 @@ def decode(
     if read is None:
         return None
     envelope, failure_id = read
-    outcome, facts = facts_of(ours := as_mapping(given.get(META_KEY)))
-    whole = full_envelope(ours.get("error"))
+    outcome, facts = read_facts(ours := as_mapping(given.get(META_KEY)))
+    whole = decode_envelope(ours.get("error"))
     if whole is None or whole.code is not envelope.code:
         whole, outcome, facts = envelope, None, {}
     if failure_id:
@@ -142,17 +150,17 @@ def failure_in(
         category = McpErrorCategory.VALIDATION
     elif code is McpErrorCode.NETWORK_BLOCKED:
         category = McpErrorCategory.PERMANENT
-    said = first_shown(text for text in texts if json_in(text) is None)
-    envelope = envelope_of(
+    said = sanitize_first(text for text in texts if try_json(text) is None)
+    envelope = build_envelope(
         code,
-        said or f"The tool failed with the code {shown(word, ID_BYTES)}.",
+        said or f"The tool failed with the code {sanitize(word, ID_BYTES)}.",
         category=category,
         # The draft allows it for this class alone.
         retryable=kind == "reliability" and as_flag(failure.get("retryable")) is True,
         retry_after_seconds=_seconds_until(failure, clock),
         hint=failure.get("agentGuidance"),
     )
-    return envelope, shown(failure.get("correlationId"), ID_BYTES)
+    return envelope, sanitize(failure.get("correlationId"), ID_BYTES)
 
 
 def _code(word: str) -> McpErrorCode:

@@ -4,7 +4,7 @@ it.
 """
 
 from toolfault.dialects.a2a import protocol_droid
-from toolfault.dialects.a2a._codec import Binding, Profile, decode, encode, profile_of, recognised
+from toolfault.dialects.a2a._codec import Binding, Profile, decode, encode, profile_of, recognise
 from toolfault.dialects.a2a._official import (
     BAD_REQUEST,
     DOMAIN,
@@ -33,5 +33,5 @@ __all__ = [
     "error_type",
     "profile_of",
     "protocol_droid",
-    "recognised",
+    "recognise",
 ]

@@ -20,13 +20,12 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import quote
 
 from toolfault._codes import McpErrorCode
-from toolfault._json import is_array, is_mapping
+from toolfault._json import as_mapping, is_array, is_mapping
 from toolfault._options import one_of
 from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault._retry_after import delay_from
 from toolfault._text import CAUSE_BYTES, cut
-from toolfault._untrusted import shown
-from toolfault._wire import as_mapping
+from toolfault._untrusted import sanitize
 from toolfault.dialects._bridge import DROID, Outbound, fits, image, inbound, outbound
 from toolfault.dialects._tables import A2A_INTERNAL, reason_in
 from toolfault.dialects.a2a._official import (
@@ -167,7 +166,10 @@ def decode(
     )
     if error.violations and "violations" not in fault.facts:
         fault.facts["violations"] = [
-            {"field": shown(v.field, CAUSE_BYTES), "message": shown(v.description, CAUSE_BYTES)}
+            {
+                "field": sanitize(v.field, CAUSE_BYTES),
+                "message": sanitize(v.description, CAUSE_BYTES),
+            }
             for v in error.violations
         ]
     return fault
@@ -192,7 +194,7 @@ def profile_of(obj: object) -> Profile | None:
     return None if official == droid else "official" if official else DROID
 
 
-def recognised(obj: object) -> ToolFault | None:
+def recognise(obj: object) -> ToolFault | None:
     """
     Return the fault that an object is if it can only be an A2A error, in whatever binding. None: it
     may be another.

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Self
 
-from toolfault._json import is_array, is_mapping
+from toolfault._json import as_mapping, is_array, is_mapping
 from toolfault._text import encodable, safe_str
-from toolfault._wire import as_mapping, json_safe
+from toolfault._wire import json_safe
 from toolfault.dialects.a2a._table import (
     CODE_OF_STATUS,
     CURRENT,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
 
+from toolfault._json import as_mapping
 from toolfault._text import encodable
-from toolfault._wire import as_mapping
 
 
 __all__ = ["A2aError", "Variant", "variant_of"]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from toolfault._json import is_mapping
 from toolfault._text import MESSAGE_BYTES
-from toolfault._untrusted import ID_BYTES, shown
+from toolfault._untrusted import ID_BYTES, sanitize
 from toolfault.dialects.a2c_smcp._codes import READ, ErrorCode, Protocol, meaning_of
 from toolfault.dialects.a2c_smcp._payload import (
     CODES,
@@ -87,13 +87,13 @@ def agent_view(payload: object) -> AgentError:
     details = _object(obj.get("details"))
     return AgentError(
         code=int(code) if is_integer(code) and code in CODES else _NO_CODE,
-        message=shown(obj.get("message"), MESSAGE_BYTES),
+        message=sanitize(obj.get("message"), MESSAGE_BYTES),
         details=details,
         reason=reason if isinstance(reason := details.get("reason"), str) else None,
-        mcp_server=shown(obj.get("mcp_server"), ID_BYTES)
-        or shown(obj.get("mcp_server_name"), ID_BYTES)
+        mcp_server=sanitize(obj.get("mcp_server"), ID_BYTES)
+        or sanitize(obj.get("mcp_server_name"), ID_BYTES)
         or None,
-        capability=shown(obj.get("capability"), ID_BYTES) or None,
+        capability=sanitize(obj.get("capability"), ID_BYTES) or None,
     )
 
 
@@ -118,7 +118,7 @@ def user_text(failure: ErrorPayload | AgentError) -> str:
 
 
 def _for_user(code: int, message: str) -> str:
-    return shown(message, MESSAGE_BYTES) or meaning_of(code)
+    return sanitize(message, MESSAGE_BYTES) or meaning_of(code)
 
 
 def _object(value: object) -> Mapping[Any, Any]:

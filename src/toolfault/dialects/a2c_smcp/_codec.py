@@ -111,6 +111,19 @@ def decode(
     return None
 
 
+VALUES: Final = (ErrorPayload,)
+"""
+The classes whose instances are failures by themselves.
+"""
+
+
+def recognise(obj: object) -> ToolFault | None:
+    """
+    Return the fault of an object that may be A2C-SMCP's, or None; `toolfault.parse` asks it.
+    """
+    return decode(obj)
+
+
 def sheltered(payload: ErrorPayload) -> ErrorPayload:
     """
     Return a payload whose members survive peers that drop those they do not know: it is kept whole

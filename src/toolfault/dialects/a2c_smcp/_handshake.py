@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 
 from toolfault._json import is_mapping
 from toolfault._text import MESSAGE_BYTES
-from toolfault._untrusted import ID_BYTES, shown
+from toolfault._untrusted import ID_BYTES, sanitize
 from toolfault.dialects.a2c_smcp._codes import WS_CLOSE_REFUSED, ErrorCode
 from toolfault.dialects.a2c_smcp._payload import ErrorPayload
 from toolfault.dialects.a2c_smcp._version import Version
@@ -99,7 +99,7 @@ def check_version(client: str | None, server: Version | str) -> Refusal | None:
     try:
         theirs = Version.parse(client)
     except ValueError:
-        return _bad_request(f"Invalid {_PARAMETER}: Invalid version: {shown(client, ID_BYTES)}")
+        return _bad_request(f"Invalid {_PARAMETER}: Invalid version: {sanitize(client, ID_BYTES)}")
     return None if ours.accepts(theirs) else Refusal(ErrorPayload.version_mismatch(theirs, ours))
 
 
@@ -173,7 +173,7 @@ def read_refusal(body: object) -> VersionMismatch | None:
     if obj["code"] != ErrorCode.PROTOCOL_VERSION_MISMATCH:
         return None
     return VersionMismatch(
-        shown(obj.get("message"), MESSAGE_BYTES) or "Protocol version mismatch",
+        sanitize(obj.get("message"), MESSAGE_BYTES) or "Protocol version mismatch",
         server_version=_version(obj.get("server_version")),
         client_version=_version(obj.get("client_version")),
         min_supported=_version(obj.get("min_supported")),
@@ -190,4 +190,4 @@ def read_close(code: int) -> VersionMismatch | None:
 
 
 def _version(value: object) -> str | None:
-    return shown(value, ID_BYTES) or None
+    return sanitize(value, ID_BYTES) or None

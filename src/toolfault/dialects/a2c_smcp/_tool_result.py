@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from toolfault._json import is_array, is_mapping
 from toolfault._text import CAUSE_BYTES, encodable
-from toolfault._untrusted import ID_BYTES, first_shown, shown
+from toolfault._untrusted import ID_BYTES, sanitize, sanitize_first
 from toolfault.dialects.a2c_smcp._codes import WRITTEN, ErrorCode, Protocol
 
 
@@ -126,10 +126,10 @@ def read_tool_result(result: object) -> ToolFailure | None:
     return ToolFailure(
         kind=kind,
         code=code,
-        message=first_shown(texts_of(result)),
-        mcp_server=shown(meta.get("mcp_server"), ID_BYTES) or None,
+        message=sanitize_first(texts_of(result)),
+        mcp_server=sanitize(meta.get("mcp_server"), ID_BYTES) or None,
         auth_hint=AuthHint(hint.get("action"), hint.get("message")) if is_mapping(hint) else None,
-        cancel_reason=shown(meta.get("a2c_cancel_reason"), ID_BYTES) or None,
+        cancel_reason=sanitize(meta.get("a2c_cancel_reason"), ID_BYTES) or None,
     )
 
 
@@ -279,5 +279,5 @@ def _failed(message: str, meta: Mapping[str, Any]) -> dict[str, Any]:
 def _harmless(message: object) -> str | None:
     if not isinstance(message, str):
         return None
-    text = _OAUTH.sub("", _QUERY.sub(r"\1", shown(message, CAUSE_BYTES)))
-    return shown(text, CAUSE_BYTES) or None
+    text = _OAUTH.sub("", _QUERY.sub(r"\1", sanitize(message, CAUSE_BYTES)))
+    return sanitize(text, CAUSE_BYTES) or None
