@@ -760,6 +760,10 @@ PIECES = st.lists(
                 "expires=",
                 "session",
             ),
+            *("hunter2hunter2", "Tr0ub4dor&3x", "->", " is ", "name: ", "value: ", "values ('", "identified by '"),
+            *("%22", "%3A", "%2520", "&quot;", "&amp;quot;", "\\u0070", "-p", "mysql ", "app:", "tcp(", "passwords: ["),
+            *("mnemonic: ", "witch collapse practice feed shame open despair creek ", "pin=4711", "login "),
+            *("LS0tLS1CRUdJTi", "Private-Lines: 2\n", ALNUM + "x" * 24 + "\n", "auth=('a', '", "<add key='", "\x1b["),
         ]
     ),
     max_size=30,
@@ -796,6 +800,80 @@ def test_a_registered_secret_never_leaves(text):
 
 
 # ---- time
+
+#: Texts that repeat what makes a family begin to read.
+HOSTILE = [
+    "password ",
+    "password: ",
+    "password=",
+    "password\n",
+    "password [",
+    "'password',",
+    "password for user x ",
+    "secret secret ",
+    "token ",
+    "key: ",
+    "&k=a1",
+    "authorization: ",
+    "[['x-api-key', ",
+    "name: password value: ",
+    "values ('a', ",
+    "<a name='k'>",
+    "mysql -p x1y2z3 ",
+    "user:a@",
+    "://a:",
+    "%22",
+    "%3A",
+    "&quot;",
+    "\\u0070",
+    "\x1b[",
+    "A" * 64 + "\n",
+    "LS0tLS1CRUdJTi",
+    "eyJ",
+    "s.",
+    "a-",
+    "[a,",
+]
+
+#: The functions that look at a value or at a name; each character that one is handed is one unit of work.
+JUDGES = ("is_secret", "is_sentence", "looks_chosen", "looks_random", "is_mixed", "is_prose")
+
+
+def work_on(text, monkeypatch):
+    """
+    How many characters the judges of names and values are handed for a text.
+    """
+    done = 0
+
+    def counting(judge):
+        def counted(value, *args, **kwargs):
+            nonlocal done
+            # A judge of prose is handed the text and the range in it.
+            done += args[1] - args[0] if judge.__name__ == "is_prose" else len(value)
+            return judge(value, *args, **kwargs)
+
+        return counted
+
+    with monkeypatch.context() as patched:
+        for module in (apart, commands, named, tokens, urls, keys):
+            for name in JUDGES:
+                if hasattr(module, name):
+                    patched.setattr(module, name, counting(getattr(words, name)))
+        families.redact_plain(text)
+    return done
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_twice_the_text_is_twice_the_work(piece, monkeypatch):
+    """
+    No part of a text is read again for each of its other parts.
+    """
+    half = (piece * WINDOW)[: WINDOW // 2]
+    once, twice = work_on(half, monkeypatch), work_on(half + half, monkeypatch)
+
+    assert twice <= 2.2 * once + 256
+    assert twice <= 8 * WINDOW
+
 
 #: Patterns in which something follows a repetition without a bound, and why that costs nothing.
 STOPS = {

@@ -17,7 +17,7 @@ from typing import Final, cast
 
 from toolfault._redact.families import keep_first_letters, redact_families
 from toolfault._redact.named import redact_elements
-from toolfault._redact.paths import KnownPaths, folders, known_roots, without_layout
+from toolfault._redact.paths import KnownPaths, cut_paths, find_roots, folders
 from toolfault._redact.registered import SHORTEST, KnownSecrets, secrets_in
 from toolfault._redact.words import REMOVED
 from toolfault._text import WINDOW, clean, cut, encodable, plain
@@ -118,7 +118,7 @@ class Redactor:
         registered = frozenset(_check_secret(secret) for secret in secrets)
         self._registered: Final = KnownSecrets(registered)
         self._environment: Final = _Environment(registered, environ)
-        self._roots: Final = known_roots() if roots is None else folders(roots)
+        self._roots: Final = find_roots() if roots is None else folders(roots)
         self._extra: Final = extra
         self._warned: Final[list[bool]] = []
         self._seen: Final[dict[tuple[str, int, KnownSecrets], str]] = {}
@@ -149,7 +149,7 @@ class Redactor:
             known: What the caller itself wrote; a path, or the end of one, that stands here stays
                 as it was written.
         """
-        return without_layout(text, self._roots, known)
+        return cut_paths(text, self._roots, known)
 
     def scrub(self, text: str, limit: int, known: Iterable[str] | KnownPaths = ()) -> str:
         """
@@ -175,7 +175,7 @@ class Redactor:
         text = secrets.redact_odd(text)
         # While the tags still tell what is between them.
         text = redact_elements(clean(keep_first_letters(text)))
-        text = without_layout(self.redact(plain(text)), self._roots, known)
+        text = cut_paths(self.redact(plain(text)), self._roots, known)
         if self._extra is not None and text:
             text = self._run_extra(self._extra, text)
         return cut(text.strip(), limit)

@@ -32,8 +32,9 @@ from toolfault._text import pattern
 
 #: The ends of names that prose has: "the password hunter2".
 _NAME_END: Final = (
-    r"(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd|token|secret|apikey|[ _.-]key|credential|cred"
-    r"|authorization|\bpw|\bpass|\bauth|\bpin|\botp|code|storepass|keypass|\bsalt)s?(?![a-z0-9_.-])"
+    r"(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd|token|secret|apikey|[ _.-]key|credential"
+    r"|cred|authorization|\bpw|\bpass|\bauth|\bpin|\botp|code|storepass|keypass|\bsalt)s?"
+    r"(?![a-z0-9_.-])"
 )
 # A quote, words such as "is" and "for user app:", an arrow or a bar, and the quote of the value.
 _JOINT: Final = r"""(?x) ["'`\])]{0,2}
@@ -93,8 +94,10 @@ def _core(value: str) -> str:
 
 # ---- the name and the value as two members
 
-_MEMBERS: Final = r"""(?xi) (?<![\w-]) ["']? (?:name|key|header|param|parameter|variable|property|field|id|setting) ["']?
-    [ ]?[:=][ ]? ["']? ([\w.-]{1,96}) ["']? [\s,;]{1,40} ["'-]? value ["']? [ ]?[:=] [ \t]{0,4}
+_MEMBERS: Final = r"""(?xi)
+    (?<![\w-]) ["']? (?:name|key|header|param|parameter|variable|property|field|id|setting) ["']?
+    [ ]?[:=][ ]? ["']? ([\w.-]{1,96}) ["']?
+    [\s,;]{1,40} ["'-]? value ["']? [ ]?[:=] [ \t]{0,4}
     (?: (["']) | (?=[^\s"']) )
     """
 _QUOTED_MEMBER: Final = r"""[^"'\n]{1,4096}"""
@@ -129,9 +132,17 @@ def _member_value(text: str, found: re.Match[str]) -> tuple[int, int]:
 
 # ---- SQL
 
-_SQL_SETS: Final = r"""(?xi) (\b(?:identified[ ](?:with[ ]\S{1,40}[ ])?(?:by|as)|with[ ]password|user[ ]\S{1,80}[ ]password
-    |role[ ]\S{1,80}[ ]password|encrypted[ ]password|set[ ]password(?:[ ]for[ ]\S{1,120})?)
-    [ ]{0,2}=?[ ]{0,2}(?:password\()?N?["'])(?!\[redacted\])([^"'\n]{1,1024})(?=["'])"""
+_SQL_SETS: Final = r"""(?xi)
+    (
+      \b(?:
+          identified[ ](?:with[ ]\S{1,40}[ ])?(?:by|as)
+        | (?:with|encrypted|(?:user|role)[ ]\S{1,80})[ ]password
+        | set[ ]password(?:[ ]for[ ]\S{1,120})?
+      )
+      [ ]{0,2}=?[ ]{0,2}(?:password\()?N?["']
+    )
+    (?!\[redacted\])([^"'\n]{1,1024})(?=["'])
+    """
 _SQL_VALUES: Final = r"(?i)\bvalues\s{0,4}\((?:[^()\n]|\([^()\n]{0,256}\)){1,4096}"
 _SQL_LITERAL: Final = r"(?<=')[^'\n]{1,1024}(?=')"
 
@@ -154,8 +165,13 @@ def _redact_literal(found: re.Match[str]) -> str:
 
 # ---- the pair that clients take
 
-_LOGIN: Final = r"""(?xi) ((?:\bauth["']?[ ]?[=:][ ]?|\w{0,40}(?:auth|authprovider|credentials?|login|usernamepassword)["']?)
-    \(b?["'][^"'\n]{0,256}["'],[ ]?b?["'])(?!\[redacted\])[^"'\n]{1,1024}(?=["'])"""
+_LOGIN: Final = r"""(?xi)
+    (
+      (?: \bauth["']?[ ]?[=:][ ]? | \w{0,40}(?:auth|authprovider|credentials?|login)["']? )
+      \(b?["'][^"'\n]{0,256}["'],[ ]?b?["']
+    )
+    (?!\[redacted\])[^"'\n]{1,1024}(?=["'])
+    """
 
 
 def redact_logins(text: str) -> str:

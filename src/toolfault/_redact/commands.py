@@ -24,11 +24,15 @@ from toolfault._redact.words import (
 from toolfault._text import pattern
 
 
-_FLAG: Final = r"""(?<![\w-])(--?([A-Za-z][\w.-]{0,63})(?:["'],[ ]{0,3}b?["']|[ \t]{1,4}["']?))(?![-\[])([^\s"'`,]{1,1024})"""
-_USER_FLAG: Final = (
-    r"""(?<![\w-])((?:-u|-U|--user|--proxy-user)(?:["'],[ ]{0,3}["']|[ =]["']?)([^\s"':%]{1,128})[:%])"""
-    r"""(?!\[redacted\])([^\s"']{1,1024})"""
-)
+_FLAG: Final = r"""(?x)
+    (?<![\w-])(--?([A-Za-z][\w.-]{0,63})(?:["'],[ ]{0,3}b?["']|[ \t]{1,4}["']?))
+    (?![-\[])([^\s"'`,]{1,1024})
+    """
+_USER_FLAG: Final = r"""(?x)
+    (?<![\w-])
+    ((?:-u|-U|--user|--proxy-user)(?:["'],[ ]{0,3}["']|[ =]["']?)([^\s"':%]{1,128})[:%])
+    (?!\[redacted\])([^\s"']{1,1024})
+    """
 
 #: The programs to which a short flag gives a password, with the letters of these flags.
 _PROGRAMS: Final = (
@@ -62,7 +66,10 @@ _PROGRAMS: Final = (
     ("cf ", "p"),
     ("oc ", "p"),
 )
-_SHORT_FLAG: Final = r"""(?<![\w-])(-(pw|[a-zA-Z])(?:["'],[ ]{0,3}["']|[ =]{0,2}["']?))(?!\[redacted\])([^\s"'`]{5,1024})"""
+_SHORT_FLAG: Final = r"""(?x)
+    (?<![\w-])(-(pw|[a-zA-Z])(?:["'],[ ]{0,3}["']|[ =]{0,2}["']?))
+    (?!\[redacted\])([^\s"'`]{5,1024})
+    """
 _NET_USER: Final = (
     r"(?i)((?:\bnet[ ]user[ ]|/user:)[\w.\\@-]{1,128}[ ])(?!/|\[redacted\])(\S{5,256})"
 )

@@ -8,7 +8,8 @@ Rule 2: what is replaced is not looked at again.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from toolfault._redact.apart import redact_beside, redact_logins, redact_members, redact_sql
 from toolfault._redact.commands import redact_commands, redact_flags, redact_pairs
@@ -21,8 +22,40 @@ from toolfault._redact.words import NAME_PARTS, any_of, strength_of
 from toolfault._text import pattern
 
 
-_SQL: Final = ("values", "identified", "password")
-_PAIR_WORDS: Final = ("login", "cred", "auth")
+class _Family(NamedTuple):
+    """
+    One family of secrets.
+
+    Attributes:
+        redact: Returns a text without them.
+        marks: One of these stands in each text that has any, in lower case.
+        needs_name: Whether the name of a secret stands there as well, one of `NAME_PARTS`.
+    """
+
+    redact: Callable[[str], str]
+    marks: tuple[str, ...]
+    needs_name: bool = False
+
+
+#: A mark that stands in each text: the family has tests of its own.
+_ALWAYS: Final = ("",)
+_NEEDS_NAME: Final = True
+
+_FAMILIES: Final = (
+    _Family(redact_keys, _ALWAYS),
+    _Family(redact_elements, ("</",)),
+    _Family(redact_sql, ("values", "identified", "password")),
+    _Family(redact_pairs, ("login", "cred", "auth")),
+    _Family(redact_schemes, SCHEMES),
+    _Family(redact_members, ("value",), _NEEDS_NAME),
+    _Family(redact_named, ("=", ":", "',", '",', "%3"), _NEEDS_NAME),
+    _Family(redact_logins, ("(",), _NEEDS_NAME),
+    _Family(redact_flags, ("-",), _NEEDS_NAME),
+    _Family(redact_beside, _ALWAYS, _NEEDS_NAME),
+    _Family(redact_urls, ("@",)),
+    _Family(redact_commands, ("-", "/user:", "net user")),
+    _Family(redact_tokens, _ALWAYS),
+)
 
 
 def redact_families(text: str) -> str:
@@ -36,34 +69,12 @@ def redact_plain(text: str) -> str:
     """
     Return a text without what a family matches as it stands, in no further encoding.
     """
-    text = redact_keys(redact_elements(text))
-    text = _redact_by_name(text)
-    if "@" in text:
-        text = redact_urls(text)
-    if "-" in text or "/user:" in text or "net user" in text:
-        text = redact_commands(text)
-    return redact_tokens(text)
-
-
-def _redact_by_name(text: str) -> str:
     lower = text.lower()
-    if any_of(_SQL, lower):
-        text = redact_sql(text)
-    if any_of(_PAIR_WORDS, lower):
-        text = redact_pairs(text)
-    if any_of(SCHEMES, lower):
-        text = redact_schemes(text)
-    if not any_of(NAME_PARTS, lower):
-        return text
-    if "value" in lower:
-        text = redact_members(text)
-    if "=" in text or ":" in text or "'," in text or '",' in text or "%3" in text:
-        text = redact_named(text)
-    if "(" in text:
-        text = redact_logins(text)
-    if "-" in text:
-        text = redact_flags(text)
-    return redact_beside(text)
+    is_named = any_of(NAME_PARTS, lower)
+    for redact, marks, needs_name in _FAMILIES:
+        if (is_named or not needs_name) and any_of(marks, lower):
+            text = redact(text)
+    return text
 
 
 # An introducer of a control sequence with its parameters, and the name that begins with what would

@@ -26,7 +26,11 @@ _ENCODED: Final = (
 )
 
 # Lines of base64 as a key is wrapped: two of 60 characters, at least, and what follows them.
-_BODY: Final = r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{60,80}(?:\r?\n[ \t>|]{0,8}|\\{1,4}r?\\{0,4}n)){2,}+[A-Za-z0-9+/]{0,80}={0,2}"
+_BODY: Final = r"""(?x)
+    (?<![A-Za-z0-9+/])
+    (?:[A-Za-z0-9+/]{60,80}(?:\r?\n[ \t>|]{0,8}|\\{1,4}r?\\{0,4}n)){2,}+
+    [A-Za-z0-9+/]{0,80}={0,2}
+    """
 _FIRST_LINE: Final = "-----BEGIN "
 
 

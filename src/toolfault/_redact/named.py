@@ -174,20 +174,20 @@ def _bare_value(
     text: str, separator: re.Match[str], strength: int, *, query: bool
 ) -> tuple[int, int]:
     after = separator.end()
-    start = _end_of(_BLANK, text, after)
+    start = _match_end(_BLANK, text, after)
     if text.startswith(REMOVED, start):
         return _NOWHERE
     if strength == FOLDER and text[start : start + 1] in ("/", "~"):
         return _NOWHERE
     if strength == PHRASE:
-        return start, _end_of(_WORDS, text, start)
+        return start, _match_end(_WORDS, text, start)
     if text[start : start + 1] == "[" and strength != WEAK:
         return _list_in_brackets(text, start)
     block = pattern(_BLOCK).match(text, after)
     if block is not None:
         return _value_on_next_line(text, block.end())
-    end = _end_of(_form_of(strength, query=query), text, start)
-    end = start + len(_trimmed(text[start:end]))
+    end = _match_end(_form_of(strength, query=query), text, start)
+    end = start + len(_trim(text[start:end]))
     loose = separator[0] == ":" and start > after
     if loose and is_prose(text, start, end):
         return _NOWHERE
@@ -201,7 +201,7 @@ def _form_of(strength: int, *, query: bool) -> str:
 
 
 def _list_in_brackets(text: str, start: int) -> tuple[int, int]:
-    end = _end_of(_IN_BRACKETS, text, start)
+    end = _match_end(_IN_BRACKETS, text, start)
     members = text[start + 1 : end].split(",")
     if any(looks_chosen(member.strip()) for member in members[:64]):
         return start + 1, end
@@ -209,13 +209,13 @@ def _list_in_brackets(text: str, start: int) -> tuple[int, int]:
 
 
 def _value_on_next_line(text: str, start: int) -> tuple[int, int]:
-    end = _end_of(_BARE, text, start)
+    end = _match_end(_BARE, text, start)
     return (start, end) if looks_chosen(text[start:end]) else _NOWHERE
 
 
 def _between_quotes(text: str, opening: re.Match[str], strength: int) -> tuple[int, int]:
     start = opening.end()
-    end = _end_of(_QUOTED.get(opening[1], _QUOTED_TWICE), text, start)
+    end = _match_end(_QUOTED.get(opening[1], _QUOTED_TWICE), text, start)
     value = text[start:end]
     if strength == PHRASE:
         return (start, end) if value.count(" ") >= 5 else _NOWHERE
@@ -236,12 +236,12 @@ def _can_go_on(text: str, opening: re.Match[str], end: int) -> bool:
     return text[end + 1 : end + 4].lstrip().startswith(("||", "+"))
 
 
-def _end_of(source: str, text: str, start: int) -> int:
+def _match_end(source: str, text: str, start: int) -> int:
     found = pattern(source).match(text, start)
     return start if found is None else found.end()
 
 
-def _trimmed(value: str) -> str:
+def _trim(value: str) -> str:
     # Less the punctuation of the text around it.
     return value.rstrip(".,:" if "(" in value or "[" in value or "{" in value else ".,:)]}")
 
@@ -254,8 +254,8 @@ _AUTHORIZATION: Final = (
     rf"""((?:{_PARAMETER}(?:,[ \t]{{0,2}}{_PARAMETER}){{1,31}})|[^\s"'`<>,;]+)"""
 )
 _SCHEME_NAME: Final = (
-    r"(?i)(?:bearer|basic|digest|negotiate|token|api-?key|ntlm|bot|hawk|oauth2?|dpop|hmac|signature|sharedkey"
-    r"|aws4-[\w-]{1,30}|[a-z][\w-]{0,20}key|splunk|ssws|key|gns|klaviyo-api-key)[ \t]{1,4}"
+    r"(?i)(?:bearer|basic|digest|negotiate|token|api-?key|ntlm|bot|hawk|oauth2?|dpop|hmac|signature"
+    r"|sharedkey|aws4-[\w-]{1,30}|[a-z][\w-]{0,20}key|splunk|ssws|key|gns)[ \t]{1,4}"
 )
 
 
@@ -276,7 +276,7 @@ def authorization(text: str, after: int, opening: re.Match[str] | None) -> tuple
     start, end = found.span(2)
     if found[1] is not None and pattern(_SCHEME_NAME).match(found[1] + " ") is None:
         start, end = _unknown_scheme(found)
-    value = _trimmed(text[start:end])
+    value = _trim(text[start:end])
     if is_secret(value, SECRET) and not is_prose(text, start, end):
         return start, start + len(value)
     return _NOWHERE
@@ -304,22 +304,26 @@ def _unknown_scheme(found: re.Match[str]) -> tuple[int, int]:
 
 # ---- cookies
 
-_COOKIES: Final = (
-    r"""(?i)[^\s=;,"']{1,128}=[^\s;,"']{0,4096}(?:;[ \t]{0,2}(?:expires=[A-Za-z]{3,9},[^;"'\n]{0,32}"""
-    r"""|[^\s=;,"']{1,128}=[^\s;"']{0,4096}|httponly|secure|partitioned)){0,64}"""
-)
+_COOKIES: Final = r"""(?xi)
+    [^\s=;,"']{1,128}=[^\s;,"']{0,4096}
+    (?:;[ \t]{0,2}(?:
+        expires=[A-Za-z]{3,9},[^;"'\n]{0,32}
+      | [^\s=;,"']{1,128}=[^\s;"']{0,4096}
+      | httponly | secure | partitioned
+    )){0,64}
+    """
 
 
 def _cookies(text: str, after: int, opening: re.Match[str] | None) -> tuple[int, int]:
     if opening is not None:
         return _between_quotes(text, opening, SECRET)
-    start = _end_of(_BLANK, text, after)
+    start = _match_end(_BLANK, text, after)
     if text.startswith(REMOVED, start):
         return _NOWHERE
-    end = _end_of(_COOKIES, text, start)
+    end = _match_end(_COOKIES, text, start)
     if end > start:
         return start, end
-    end = _end_of(_BARE_WORD, text, start)
+    end = _match_end(_BARE_WORD, text, start)
     return (start, end) if looks_random(text[start:end]) else _NOWHERE
 
 
@@ -352,7 +356,10 @@ def _redact_element(found: re.Match[str]) -> str:
 
 #: One of these stands in each text that `redact_schemes` changes, in lower case.
 SCHEMES: Final = ("bearer ", "basic ", "token ", "negotiate ", "digest ")
-_SCHEME: Final = r"""(?i)(?<![A-Za-z0-9_])((bearer|basic|token|negotiate|digest)[ ]{1,4}["']?)([A-Za-z0-9._~+/-]{8,}+={0,2}(?![\w=]))"""
+_SCHEME: Final = r"""(?xi)
+    (?<![A-Za-z0-9_])((bearer|basic|token|negotiate|digest)[ ]{1,4}["']?)
+    ([A-Za-z0-9._~+/-]{8,}+={0,2}(?![\w=]))
+    """
 
 
 def redact_schemes(text: str) -> str:

@@ -54,13 +54,13 @@ class KnownPaths:
 
     def find(self, path: str, root: str) -> str | None:
         """
-        Return what may be shown of a normalised path below a root; None if the caller knows nothing.
+        Return what may be shown of a path below a root; None if the caller knows nothing of it.
 
         Args:
             path: The path, as `_normal` returns it.
             root: The root that it begins with.
         """
-        written = self._normalised()
+        written = self._normalise_all()
         at = len(root)
         while at >= 0:
             if path[:at] in written:
@@ -76,7 +76,7 @@ class KnownPaths:
             at = path.find("/", at + 1)
         return None
 
-    def _normalised(self) -> dict[str, str]:
+    def _normalise_all(self) -> dict[str, str]:
         if self._written is None:
             written: dict[str, str] = {}
             for word in self._words:
@@ -86,15 +86,13 @@ class KnownPaths:
         return self._written
 
 
-def without_layout(
-    text: str, roots: tuple[str, ...], known: Iterable[str] | KnownPaths = ()
-) -> str:
+def cut_paths(text: str, roots: tuple[str, ...], known: Iterable[str] | KnownPaths = ()) -> str:
     """
     Return a text in which absolute paths below a root show no more than their last component.
 
     Args:
         text: Any text.
-        roots: The folders, as `folders` or `known_roots` returns them.
+        roots: The folders, as `folders` or `find_roots` returns them.
         known: What the caller itself wrote; a path, or the end of one, that stands here stays as it
             was written.
     """
@@ -104,7 +102,7 @@ def without_layout(
     if not any(root in text or "\\" in root for root in roots):
         return text
     paths = known if isinstance(known, KnownPaths) else KnownPaths(known)
-    return _path_below(roots).sub(lambda path: _shortened(path, paths), text)
+    return _path_pattern(roots).sub(lambda path: _shorten(path, paths), text)
 
 
 def folders(roots: Iterable[str]) -> tuple[str, ...]:
@@ -121,7 +119,7 @@ def folders(roots: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def known_roots() -> tuple[str, ...]:
+def find_roots() -> tuple[str, ...]:
     """
     Return the folders that Python and this process live in.
     """
@@ -129,11 +127,11 @@ def known_roots() -> tuple[str, ...]:
         here = os.getcwd()  # noqa: PTH109 -- pathlib costs more, and no path is made of it
     except OSError:
         here = ""
-    return _roots_at(here, os.path.expanduser("~"))  # noqa: PTH111 -- as above
+    return _find_roots(here, os.path.expanduser("~"))  # noqa: PTH111 -- as above
 
 
 @lru_cache(maxsize=16)
-def _roots_at(here: str, home: str) -> tuple[str, ...]:
+def _find_roots(here: str, home: str) -> tuple[str, ...]:
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     roots = [here, home, sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)]  # noqa: PTH120 -- as above
     roots += [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
@@ -145,7 +143,7 @@ def _roots_at(here: str, home: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _path_below(roots: tuple[str, ...]) -> re.Pattern[str]:
+def _path_pattern(roots: tuple[str, ...]) -> re.Pattern[str]:
     spelled: list[str] = []
     for root in roots:
         parts = r"(?:/|\\{1,2})".join(re.escape(part) for part in re.split(r"[/\\]", root))
@@ -160,7 +158,7 @@ def _path_below(roots: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-def _shortened(found: re.Match[str], known: KnownPaths) -> str:
+def _shorten(found: re.Match[str], known: KnownPaths) -> str:
     path = found[0].rstrip(".,;)]}")
     rest = found[0][len(path) :]
     normal = _normal(path)

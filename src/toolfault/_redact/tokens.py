@@ -361,13 +361,13 @@ def redact_tokens(text: str) -> str:
     if pattern(_LONG_RUN).search(text) is None:
         return text
     if "eyJ" in text:
-        text = pattern(_JWT).sub(_without_jwt, text)
+        text = pattern(_JWT).sub(_hide_jwt, text)
     for form, exact in [(form, exact) for marker, form, exact in _FORMS if marker in text]:
         text = pattern(_ALONE + form).sub(_hide if exact else _hide_mixed, text)
     return text
 
 
-def _without_jwt(token: re.Match[str]) -> str:
+def _hide_jwt(token: re.Match[str]) -> str:
     return REMOVED if "." in token[0] else token[0]
 
 

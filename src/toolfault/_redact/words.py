@@ -48,22 +48,22 @@ PHRASE: Final = 9  # a sentence of words is a secret
 
 #: One of these is in each name that matters.
 NAME_PARTS: Final = (
-    "key", "token", "pass", "secret", "auth", "pw", "cred", "sig", "ses", "sid", "cookie", "code", "bearer", "otp",
-    "jwt", "wort", "pin", "salt", "pepper", "mnemonic", "phrase", "dsn", "cvv", "cvc", "answer",
-    "assertion", "verifier", "?k=", "&k=", "?t=", "&t=",
+    "key", "token", "pass", "secret", "auth", "pw", "cred", "sig", "ses", "sid", "cookie", "code",
+    "bearer", "otp", "jwt", "wort", "pin", "salt", "pepper", "mnemonic", "phrase", "dsn", "cvv",
+    "cvc", "answer", "assertion", "verifier", "?k=", "&k=", "?t=", "&t=",
 )  # fmt: skip
 
 _STRONG: Final = _set(
-    "password passwords passwd passphrase passcode passwort kennwort pwd pw secret secrets apikey apikeys "
-    "accesskey accountkey secretkey privatekey sharedkey masterkey"
+    "password passwords passwd passphrase passcode passwort kennwort pwd pw secret secrets "
+    "apikey apikeys accesskey accountkey secretkey privatekey sharedkey masterkey"
 )
 #: Of an environment variable any of these will do, anywhere in its name.
 _VARIABLE: Final = _STRONG | _set(
     "key keys token tokens auth pass signature credential credentials cred creds cookie"
 )
 _STRONG_ENDS: Final = (
-    "password", "passwd", "passphrase", "secret", "apikey", "secretkey", "privatekey", "accesskey", "accountkey",
-    "authkey", "signingkey", "encryptionkey", "pwd",
+    "password", "passwd", "passphrase", "secret", "apikey", "secretkey", "privatekey",
+    "accesskey", "accountkey", "authkey", "signingkey", "encryptionkey", "pwd",
 )  # fmt: skip
 _LIKELY_ENDS: Final = ("sessid", "sessionid", "token")
 
@@ -72,8 +72,6 @@ _KINDS: Final[dict[str, int]] = {
     "authorization": HEADER,
     "cookie": COOKIE,
     "cookies": COOKIE,
-    "code": CODE,
-    "codes": CODE,
     "assertion": WEAK,
     "verifier": WEAK,
     "k": CODE,
@@ -86,8 +84,8 @@ _KINDS: Final[dict[str, int]] = {
     ),
     **dict.fromkeys(
         _set(
-            "dbpass userpass sshpass ftppass smtppass pgpass rootpass adminpass mypass storepass "
-            "keypass srcstorepass deststorepass"
+            "dbpass userpass sshpass ftppass smtppass pgpass rootpass adminpass mypass "
+            "storepass keypass srcstorepass deststorepass"
         ),
         LIKELY,
     ),
@@ -96,33 +94,35 @@ _KINDS: Final[dict[str, int]] = {
 
 #: Which keys are secrets, and which never are; others are if their value looks random.
 _SECRET_KEYS: Final = _set(
-    "api access secret private account auth authentication authorization signing sign encryption encrypt "
-    "decryption master shared service client app application consumer subscription ssh rsa ec dsa ed25519 "
-    "pem storage webhook deploy admin session jwt hmac aes gpg pgp sas function host license licence "
-    "rapidapi functions integration ingest write read server stripe openai anthropic google aws azure "
-    "gemini mistral groq cohere unseal recovery storage hec ikey skey"
+    "api access secret private account auth authentication authorization signing sign "
+    "encryption encrypt decryption master shared service client app application consumer "
+    "subscription ssh rsa ec dsa ed25519 pem storage webhook deploy admin session jwt hmac aes "
+    "gpg pgp sas function host license licence rapidapi functions integration ingest write "
+    "read server stripe openai anthropic google aws azure gemini mistral groq cohere unseal "
+    "recovery storage hec ikey skey"
 )
 _PUBLIC_KEYS: Final = _set(
-    "primary foreign sort partition row cache public object idempotency dedupe deduplication unique index "
-    "composite join lookup hash bucket routing group shard map dict json property config translation "
-    "column missing invalid unknown duplicate natural surrogate candidate sorting ordering order range "
-    "field metadata registry required unexpected this that of"
+    "primary foreign sort partition row cache public object idempotency dedupe deduplication "
+    "unique index composite join lookup hash bucket routing group shard map dict json property "
+    "config translation column missing invalid unknown duplicate natural surrogate candidate "
+    "sorting ordering order range field metadata registry required unexpected this that of"
 )
 _PUBLIC_TOKENS: Final = _set(
-    "page next continuation cursor sync resume start unexpected max min prompt completion input output "
-    "total used reasoning cached context stop special eos bos pad unk mask previous prev current illegal "
-    "this that"
+    "page next continuation cursor sync resume start unexpected max min prompt completion "
+    "input output total used reasoning cached context stop special eos bos pad unk mask "
+    "previous prev current illegal this that"
 )
 
 #: A name that ends in one of these tells something about a secret, not the secret.
 _ABOUT: Final = _set(
-    "id ids name names type types kind count counts length len size limit limits url uri urls path paths "
-    "file files filename dir folder version policy expiry expires expired expiration ttl at in on field "
-    "fields format error errors status state method mode scheme provider endpoint required valid invalid "
-    "missing usage used budget index arn ref label column prefix suffix algorithm alg encoding rotation "
-    "manager store backend timeout enabled disabled reset changed age hint min max strength rules "
-    "requirements attempts tries host port sock socket parallelism issuer audience scope scopes location "
-    "region source rounds"
+    "id ids name names type types kind count counts length len size limit limits url uri urls "
+    "path paths file files filename dir folder version policy expiry expires expired "
+    "expiration ttl at in on field fields format error errors status state method mode scheme "
+    "provider endpoint required valid invalid missing usage used budget index arn ref label "
+    "column prefix suffix algorithm alg encoding rotation manager store backend timeout "
+    "enabled disabled reset changed age hint min max strength rules requirements attempts "
+    "tries host port sock socket parallelism issuer audience scope scopes location region "
+    "source rounds"
 )
 
 #: Words before "code", "phrase" and "answer" that make a secret of it.
@@ -131,17 +131,21 @@ _PHRASES: Final = _set("seed recovery mnemonic backup secret wallet")
 
 #: After a word for a secret these do not change what the name means: SECRET_KEY_BASE.
 _PARTS: Final = _set(
-    "base value text string data plain raw old new current primary secondary prod production dev test "
-    "hash hex b64 enc encoded confirm confirmation again repeat verify x y z a b"
+    "base value text string data plain raw old new current primary secondary prod production "
+    "dev test hash hex b64 enc encoded confirm confirmation again repeat verify x y z a b"
 )
 
-#: Words that decide together with the word before them.
-_PAIRS: Final[dict[str, tuple[frozenset[str], int]]] = {
-    "code": (_CODES, PIN),
-    "codes": (_CODES, PIN),
-    "phrase": (_PHRASES, PHRASE),
-    "answer": (_set("security secret recovery"), SECRET),
-    "id": (_set("session sess"), WEAK),
+#: Last words that the word before decides: what each of those makes of it, and what it is alone.
+_QUALIFIED: Final[dict[str, tuple[dict[str, int], int]]] = {
+    **dict.fromkeys(
+        ("key", "keys"),
+        ({**dict.fromkeys(_SECRET_KEYS, SECRET), **dict.fromkeys(_PUBLIC_KEYS, PUBLIC)}, WEAK),
+    ),
+    **dict.fromkeys(("token", "tokens"), (dict.fromkeys(_PUBLIC_TOKENS, PUBLIC), LIKELY)),
+    **dict.fromkeys(("code", "codes"), (dict.fromkeys(_CODES, PIN), CODE)),
+    "phrase": (dict.fromkeys(_PHRASES, PHRASE), PUBLIC),
+    "answer": (dict.fromkeys(_set("security secret recovery"), SECRET), PUBLIC),
+    "id": (dict.fromkeys(_set("session sess"), WEAK), PUBLIC),
 }
 
 
@@ -165,28 +169,18 @@ def strength_of(name: str, word_before: str = "") -> int:
 def _strength_of_words(words: list[str], *, together: bool) -> int:
     last = words[-1]
     prior = words[-2] if len(words) > 1 else ""
-    pair = _PAIRS.get(last)
-    if pair is not None and prior in pair[0]:
-        return pair[1]
+    if last in _QUALIFIED:
+        by_prior, alone = _QUALIFIED[last]
+        return by_prior.get(prior, alone)
     if last in _KINDS:
         return _KINDS[last]
     if last in _ABOUT:
         return PUBLIC
-    if last in ("key", "keys"):
-        return _strength_of_key(prior)
-    if last in ("token", "tokens"):
-        return PUBLIC if prior in _PUBLIC_TOKENS else LIKELY
     if last in _STRONG or last.endswith(_STRONG_ENDS):
         return SECRET
     if together and not _STRONG.isdisjoint(words):
         return SECRET if last in _PARTS else WEAK
     return LIKELY if last.endswith(_LIKELY_ENDS) else PUBLIC
-
-
-def _strength_of_key(prior: str) -> int:
-    if prior in _SECRET_KEYS:
-        return SECRET
-    return PUBLIC if prior in _PUBLIC_KEYS else WEAK
 
 
 def _words(name: str) -> list[str]:
@@ -217,24 +211,25 @@ def is_secret_variable(name: str) -> bool:
 
 # ---- values
 
-#: Values that are none.
+#: Words that stand where a value is missing, or that speak of it.
 SAYS_NOTHING: Final = _set(
-    "none null nil undefined true false yes no on off unset empty required missing invalid wrong "
-    "incorrect expired revoked denied rejected refused error failed failure mismatch mismatched unknown "
-    "unauthorized forbidden unauthenticated optional redacted hidden secure masked removed filtered "
-    "sensitive str string int integer number bool boolean bytes text any object array list dict password "
-    "passwd token secret key apikey credentials field value input must should may can cannot could will "
-    "is was are has have had not be been being the this that these it its a an at of for from to in with "
-    "without by and or if when too only please use using given provided specified set requires "
-    "needs needed need option flag argument parameter does did do basic bearer default example "
-    "placeholder changed disabled enabled ok valid found exists used already never pass "
-    "see check provide export configure ensure make try contact weak strong short long common trial "
-    "oauth oauth2 oidc saml sso"
+    "none null nil undefined true false yes no on off unset empty required missing invalid "
+    "wrong incorrect expired revoked denied rejected refused error failed failure mismatch "
+    "mismatched unknown unauthorized forbidden unauthenticated optional redacted hidden secure "
+    "masked removed filtered sensitive str string int integer number bool boolean bytes text "
+    "any object array list dict password passwd token secret key apikey credentials field "
+    "value input must should may can cannot could will is was are has have had not be been "
+    "being the this that these it its a an at of for from to in with without by and or if when "
+    "too only please use using given provided specified set requires needs needed need option "
+    "flag argument parameter does did do basic bearer default example placeholder changed "
+    "disabled enabled ok valid found exists used already never pass see check provide export "
+    "configure ensure make try contact weak strong short long common trial oauth oauth2 oidc "
+    "saml sso"
 )
 #: Words of which a sentence about a secret has one.
 _VERBS: Final = _set(
-    "is are was were be must should may might can cannot has have had does do did not no required invalid "
-    "missing expired blank empty field characters least unknown too match"
+    "is are was were be must should may might can cannot has have had does do did not no "
+    "required invalid missing expired blank empty field characters least unknown too match"
 )
 
 
@@ -279,8 +274,9 @@ def says_nothing(value: str) -> bool:
 
 def is_sentence(value: str) -> bool:
     """
-    Tell whether a value says something *about* a secret: "This field may not be blank.", "must have
-    8 characters".
+    Tell whether a value is a sentence about a secret, not the secret.
+
+    "This field may not be blank." and "must have 8 characters" are.
     """
     # A passphrase has words, but none of these.
     words = [word.strip(".,;:!'\"()") for word in value[:256].lower().split()]
@@ -293,7 +289,9 @@ def is_sentence(value: str) -> bool:
 
 def is_prose(text: str, start: int, end: int) -> bool:
     """
-    Tell whether a sentence goes on from here: "password: must be", "password: 8-64 characters".
+    Tell whether a value is the first word of a sentence that goes on after it.
+
+    "must" in "password: must be" is, and "8-64" in "password: 8-64 characters".
     """
     # One word alone is no prose.
     value = text[start:end]
@@ -306,7 +304,10 @@ _RANGE: Final = r"\d{1,3}(?:-\d{1,3})?"
 _WORD_FOLLOWS: Final = r"[ ]{1,3}[a-z]{1,30}(?![\w=:])"
 
 # Masks, and variables that are still to be filled in.
-_STANDS_FOR_ANOTHER: Final = r"[*•xX.…#-]+|\$\{[^{}]*\}|\$[A-Z_][A-Z0-9_]*|\{+[\w. ]*\}+|%\(\w+\)s|%s|\[[^\[\]]*\]?|[\[({]+|(?i:your[-_][\w-]*)|[?%@:][a-z_]*"
+_STANDS_FOR_ANOTHER: Final = r"""(?x)
+    [*•xX.…\#-]+ | \$\{[^{}]*\} | \$[A-Z_][A-Z0-9_]* | \{+[\w. ]*\}+ | %\(\w+\)s | %s
+    | \[[^\[\]]*\]? | [\[({]+ | (?i:your[-_][\w-]*) | [?%@:][a-z_]*
+    """
 
 
 def is_number(value: str) -> bool:
@@ -350,17 +351,21 @@ def is_algorithm(value: str) -> bool:
     return len(value) <= 32 and pattern(_ALGORITHM).fullmatch(value) is not None
 
 
-_ALGORITHM: Final = (
-    r"(?i)(?:hmac-?|pbkdf2[-_])?(?:sha-?\d{1,3}(?:[-_/]\d{3})?|md[245]|argon2(?:id|[id])?|bcrypt\d?|crc\d{1,2}"
-    r"|blake[23][bs]?|pbkdf2|aes-?\d{3}(?:-[a-z]{3})?|[rhep]s\d{3}|ed25519|x25519|x509|secp\d{3}[kr]1|p\d{3}"
-    r"|oauth2?|http[23]|utf-?\d{1,2}(?:mb4)?|utf8mb[34]|base\d{2}|latin\d|ipv[46]|s3|v\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?"
-    r"|python\d(?:\.\d{1,2})?|x86_64|arm64|amd64|win32|ntlmv2|tls1[.\d]{0,2}|pkcs\d{1,2}|k8s|i18n|l10n|a2a)"
-)
+_ALGORITHM: Final = r"""(?xi)
+      (?:hmac-?|pbkdf2[-_])?sha-?\d{1,3}(?:[-_/]\d{3})? | md[245] | crc\d{1,2} | blake[23][bs]?
+    | argon2(?:id|[id])? | bcrypt\d? | pbkdf2 | aes-?\d{3}(?:-[a-z]{3})? | [rhep]s\d{3}
+    | x?25519 | ed25519 | x509 | secp\d{3}[kr]1 | p\d{3} | oauth2? | http[23] | tls1[.\d]{0,2}
+    | utf-?\d{1,2}(?:mb4)? | base\d{2} | latin\d | ipv[46] | pkcs\d{1,2} | ntlmv2
+    | v\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})? | python\d(?:\.\d{1,2})?
+    | x86_64 | arm64 | amd64 | win32 | k8s | i18n | l10n | s3
+    """
 
 
 def looks_chosen(value: str) -> bool:
     """
-    Tell whether a value in prose looks like a password or a token: no word, name, date, path or URL.
+    Tell whether a value in prose looks like a password or a token.
+
+    Words, names, numbers, dates, paths, URLs, versions and algorithms do not.
     """
     core = value.strip("\"'`.,;:()<>")
     if not 6 <= len(core) <= 4096 or is_algorithm(core):
