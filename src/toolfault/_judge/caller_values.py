@@ -55,8 +55,12 @@ class CallerValues:
         """
         The texts among the arguments that can be a path or a URL.
         """
-        values = (value for _, value in self._values())
-        return [value for value in values if isinstance(value, str) and 0 < len(value) <= _MAX_PATH]
+        return list(self._iterate_texts())
+
+    def _iterate_texts(self) -> Iterator[str]:
+        for _, value in self._values():
+            if isinstance(value, str) and 0 < len(value) <= _MAX_PATH:
+                yield value
 
     @property
     def paths(self) -> KnownPaths:
@@ -64,7 +68,8 @@ class CallerValues:
         The texts as paths that may be shown as the caller wrote them.
         """
         if self._paths is None:
-            self._paths = KnownPaths(self.texts)
+            # Collected when a text first holds a path, which few do.
+            self._paths = KnownPaths(self._iterate_texts())
         return self._paths
 
     def argument_with(self, value: object) -> str | None:
