@@ -272,11 +272,11 @@ def authored_text(case: Case, exc: BaseException) -> str:
 
 
 def _without_leaks(case: Case, exc: BaseException) -> str:
-    from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
-
     text = text_of(exc)
     name, verdict = named_rule(case, exc)
     if isinstance(exc, OSError) or name.startswith("of "):
+        from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
+
         text = quotable(exc, verdict)
     link = handled_by(exc)
     for _ in range(_MAX_QUOTED):

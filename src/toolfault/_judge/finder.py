@@ -198,8 +198,10 @@ def _judge_by_rule(
     Judge an exception of a class that is not the author's own.
     """
     name, verdict = named_rule(case, exc)
-    if (carried := _unknown_library(case, exc, depth)) is not None:
-        name, verdict = case.rules[id(exc)] = carried
+    if not _is_in_tables(exc, name):
+        carried = _unknown_library(case, exc, name, verdict, depth)
+        if carried is not None:
+            name, verdict = case.rules[id(exc)] = carried
     if verdict.judge_instead is not None and depth < _MAX_DEPTH:
         return _find_leaf(case, verdict.judge_instead, group, depth + 1)
     if not purpose.deliberate:
@@ -211,9 +213,11 @@ def _judge_by_rule(
     return _judge_alone(case, exc, name, verdict, purpose.reason)
 
 
-def _unknown_library(case: Case, exc: BaseException, depth: int) -> tuple[str, Verdict] | None:
+def _unknown_library(
+    case: Case, exc: BaseException, name: str, verdict: Verdict, depth: int
+) -> tuple[str, Verdict] | None:
     """
-    Judge a library's class that no table names; return how, and the verdict.
+    Judge a library's class that no table names; return how, and the verdict; None if nothing tells.
 
     By the HTTP status that it carries; by what it was raised from; by the words of its class.
     """
@@ -222,10 +226,6 @@ def _unknown_library(case: Case, exc: BaseException, depth: int) -> tuple[str, V
         verdict_by_status,
     )
 
-    name, verdict = named_rule(case, exc)
-    is_named = name and not name.startswith("builtins.")
-    if is_named or qualified_name(type(exc)).startswith("builtins."):
-        return None
     handled = handled_by(exc) if depth < _MAX_DEPTH else None
     inner = None if handled is None else _find_handled(case, handled, depth)
     if (found := verdict_by_status(exc)) is not None:
@@ -240,6 +240,15 @@ def _unknown_library(case: Case, exc: BaseException, depth: int) -> tuple[str, V
     if (found := verdict_by_class(type(exc))) is not None:
         return "of the words of its class", found
     return None
+
+
+def _is_in_tables(exc: BaseException, name: str) -> bool:
+    """
+    Tell whether a table names an exception's class, or one of its bases that is not built in.
+    """
+    if name and not name.startswith("builtins."):
+        return True
+    return qualified_name(type(exc)).startswith("builtins.")
 
 
 def _declared(case: Case, exc: BaseException, purpose: Purpose) -> Finding | None:
