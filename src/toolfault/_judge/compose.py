@@ -236,6 +236,8 @@ def _diagnosis(case: Case, exc: BaseException) -> str:
     from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
 
     verdict = rule_for(case, exc)
+    if verdict.retryable:
+        return ""  # What passes by itself needs no diagnosis.
     said = _redact(case, diagnosis(exc, verdict), CAUSE_BYTES)
     speaker = _SPEAKERS.get(verdict.family, "The parser")
     return f"{speaker} said: {quote(said)}." if said else ""

@@ -16,7 +16,7 @@ from typing import Final
 from toolfault._names import qualified_name
 from toolfault._text import one_line, text_of
 from toolfault._verdict import Verdict
-from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
+from toolfault.rules._helpers import attr, dict_attr, first_argument, int_attr, str_attr
 
 
 #: How much of a text is looked at, in characters.
@@ -75,6 +75,7 @@ _rows = re.compile(
 _values = re.compile(
     r"(?<=Duplicate entry )'.*?'(?= for key)"
     r"|(?<=Key )\([^()]{1,200}\)=\(.*?\)"
+    r"|(?<=Duplicate key )\".*?\"(?= violates)"
     r"|The duplicate key value is \(.*?\)\.?"
     r"|(?<=contains )\(.*\)"
     r"|(?<=value: )['\"].*?['\"](?= for column)",
@@ -93,6 +94,10 @@ def _database(exc: BaseException, text: str) -> str:
     driver = attr(exc, "orig")
     if isinstance(driver, BaseException) and driver is not exc:
         return _database(driver, text_of(driver)[:_MAX_TEXT])
+    for cls in type(exc).__mro__:
+        reader = _DATABASES.get(qualified_name(cls))
+        if reader is not None:
+            return reader(exc)
     match list(exc.args):
         case [int(number), str(message), *_]:
             text = f"{message} ({number})"  # MySQL's drivers
@@ -116,6 +121,40 @@ def _primary(exc: BaseException) -> str:
     hint = str_attr(holder, "message_hint") or str_attr(exc, "hint")
     parts = [message, f"(column {column})" if column and column not in message else ""]
     return " ".join([*filter(None, parts), *([f"HINT: {hint}"] if hint else [])])
+
+
+_cut_by_mongodb = re.compile(r" dup key: .*| full error: .*", re.DOTALL).sub
+_said_by_clickhouse = re.compile(r"DB::Exception: (.{1,2000}?)(?= \(version |$)", re.DOTALL).search
+_file_of_duckdb = re.compile(r"(?:file|path) [\"'](?:[^\"'\n]*/)").sub
+
+
+def _mongodb(exc: BaseException) -> str:
+    """
+    Return what a MongoDB server said; pymongo's own texts hold hosts.
+    """
+    said = dict_attr(exc, "details").get("errmsg")
+    return one_line(_cut_by_mongodb("", said)) if isinstance(said, str) else ""
+
+
+def _clickhouse(exc: BaseException) -> str:
+    """
+    Return what a ClickHouse server said; its client's own texts hold addresses.
+    """
+    found = _said_by_clickhouse(text_of(exc)[:_MAX_TEXT])
+    return one_line(found[1]) if found else ""
+
+
+def _duckdb(exc: BaseException) -> str:
+    text = _values("…", _rows("", text_of(exc)[:_MAX_TEXT]))
+    return one_line(_file_of_duckdb("file '", text))
+
+
+#: By the class that says it: databases whose clients add hosts, rows or files to what they said.
+_DATABASES: Final[dict[str, Callable[[BaseException], str]]] = {
+    "_duckdb.Error": _duckdb,
+    "clickhouse_connect.driver.exceptions.ClickHouseError": _clickhouse,
+    "pymongo.errors.PyMongoError": _mongodb,
+}
 
 
 # ---- HTTP
@@ -154,14 +193,33 @@ def _output(exc: BaseException) -> str:
     said = attr(exc, "stderr") or attr(exc, "output")
     if isinstance(said, bytes | bytearray):
         said = bytes(said[-_MAX_TEXT:]).decode("utf-8", "replace")
-    if not isinstance(said, str):
-        return ""
+    return _last_lines(said) if isinstance(said, str) else ""
+
+
+def _last_lines(said: str) -> str:
     lines = [line.strip() for line in said[-_MAX_TEXT:].splitlines() if line.strip()]
     text = " / ".join(lines[-_LAST_LINES:])
     return text if len(text) <= _MAX_OUTPUT else f"…{text[-_MAX_OUTPUT:]}"
 
 
+_stderr_of_git = re.compile(r"^\s*stderr: '(.*)'\s*$", re.DOTALL).match
+
+
+def _git_output(exc: BaseException) -> str:
+    """
+    Return the last lines of what Git wrote; GitPython keeps them with a label.
+    """
+    said = str_attr(exc, "stderr") or ""
+    found = _stderr_of_git(said[:_MAX_TEXT])
+    return _last_lines(found[1] if found else said)
+
+
 # ---- parsers
+
+
+def _first_argument_line(exc: BaseException) -> str:
+    return one_line(first_argument(exc)[:_MAX_TEXT])
+
 
 _input_value = re.compile(r", input_value=.*?, input_type=\w+(?=\]$)", re.MULTILINE).sub
 _further = re.compile(r"^ +For further information visit .*\n?", re.MULTILINE).sub
@@ -195,6 +253,7 @@ _QUOTABLE: Final[dict[str, Callable[[BaseException, str], str]]] = {
     "subprocess.CalledProcessError": _command,
     "subprocess.TimeoutExpired": _command,
     "sqlalchemy.exc.StatementError": _database,
+    "git.exc.CommandError": lambda exc, _: _git_output(exc),
     "pydantic_core._pydantic_core.ValidationError": _validation,
     "jsonschema.exceptions.ValidationError": _first_line,
     "urllib.error.HTTPError": _web,
@@ -205,6 +264,9 @@ _QUOTABLE: Final[dict[str, Callable[[BaseException, str], str]]] = {
 
 #: By the class that says it: what a parser or a program said of what it was given.
 _DIAGNOSES: Final[dict[str, Callable[[BaseException], str]]] = {
+    "git.exc.CommandError": _git_output,
+    "lxml.etree.LxmlSyntaxError": _first_argument_line,
+    "pandas.errors.ParserError": _first_argument_line,
     "re.PatternError": _message("msg"),
     "re.error": _message("msg"),
     "subprocess.CalledProcessError": _output,

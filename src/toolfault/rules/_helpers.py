@@ -45,6 +45,14 @@ def str_attr(obj: object, name: str) -> str | None:
     return str.__str__(value) if issubclass(type(value), str) else None
 
 
+def dict_attr(obj: object, name: str) -> dict[Any, Any]:
+    """
+    Return an attribute if it is a dict, else an empty one.
+    """
+    value = attr(obj, name)
+    return cast("dict[Any, Any]", value) if issubclass(type(value), dict) else {}
+
+
 def first_argument(exc: BaseException) -> str:
     """
     Return an exception's first argument if it is a str, else "".

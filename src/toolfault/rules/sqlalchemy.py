@@ -43,7 +43,10 @@ _LOST: Final = _outage(
 )
 
 #: Packages of drivers that have rows of their own.
-_DRIVERS: Final = frozenset({"asyncpg", "psycopg", "sqlite3"})
+_DRIVERS: Final = frozenset(
+    {"MySQLdb", "_duckdb", "asyncpg", "clickhouse_connect", "mysql", "psycopg", "pymysql"}
+    | {"snowflake", "sqlite3"}
+)
 
 #: What the classes of the DB-API mean, of a driver that nothing else is known of.
 _BY_CLASS: Final = {
