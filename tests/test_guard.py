@@ -4,6 +4,7 @@ Judgement as a whole: what an exception out of an author's tool becomes.
 
 import asyncio
 import logging
+import subprocess
 from concurrent.futures import BrokenExecutor
 
 import httpx
@@ -15,7 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 import author
 from author import over, raises
 from toolfault import Disclosure, Guard, Guidance, McpErrorCode, McpExecuteError, ToolFault
-from toolfault._judge.log import Reporter
+from toolfault._judge.log import PLACES, Reporter
 from toolfault.hosting import Call
 
 
@@ -453,9 +454,37 @@ def test_the_log_repeats_the_id_and_the_reason(caplog):
     assert (first.levelname, first.exc_info) == ("INFO", None)
     assert anticipated.facts["id"] in first.getMessage()
     assert "\n" not in first.getMessage()
-    assert (second.levelname, second.exc_info) == ("ERROR", None)
-    assert "Traceback (most recent call last)" in second.getMessage()
+    assert (second.levelname, second.exc_info[0]) == ("ERROR", ValueError)
+    assert "Traceback (most recent call last)" in second.exc_text
     assert crash.facts["id"] in second.getMessage()
+    assert (second.tool, second.code, second.id) == ("tool", "tool_panicked", crash.facts["id"])
+    assert second.origin == "tool"
+
+
+@pytest.mark.parametrize("tracebacks", ["full", "redacted"])
+def test_templates_are_constant_and_only_full_tracebacks_hold_the_exception(tracebacks, caplog):
+    caplog.set_level(logging.INFO, logger="toolfault")
+    guard = Guard(log_tracebacks=tracebacks)
+    for function in (author.on_purpose, author.convert, author.convert):
+        judged(function, guard=guard)
+
+    assert [record.msg for record in caplog.records] == [
+        "Tool %r failed: %s",
+        "Tool %r crashed: %s",
+        "Tool %r crashed again: %s",
+    ]
+    assert [record.exc_info is not None for record in caplog.records] == [False, *[tracebacks == "full"] * 2]
+    assert "Traceback (most recent call last)" in caplog.records[1].exc_text
+
+
+def test_the_log_has_the_redacted_text_that_the_message_does_not_show(caplog):
+    caplog.set_level(logging.INFO, logger="toolfault")
+    judged(raises, subprocess.CalledProcessError(1, ["psql", "--password=hunter2secret", "-c", "select"]))
+
+    (record,) = caplog.records
+    assert "select" in record.original
+    assert "select" in record.getMessage()
+    assert "hunter2secret" not in f"{record.getMessage()}{record.original}{record.exc_text}"
 
 
 def test_a_traceback_is_logged_once_per_class_place_and_minute(caplog):
@@ -468,7 +497,7 @@ def test_a_traceback_is_logged_once_per_class_place_and_minute(caplog):
         judged(author.convert, guard=guard)
     judged(author.missing_key, guard=guard)
 
-    assert ["Traceback" in record.getMessage() for record in caplog.records] == [True, False, False, True, False, True]
+    assert ["Traceback" in record.exc_text for record in caplog.records] == [True, False, False, True, False, True]
     assert len({record.getMessage() for record in caplog.records}) == 6
 
 
@@ -478,22 +507,19 @@ def test_what_was_not_logged_is_news_later(caplog):
         caplog.set_level(level, logger=log.name)
         judged(author.convert, guard=guard)
 
-    assert ["Traceback" in record.getMessage() for record in caplog.records] == [True, False]
+    assert ["Traceback" in record.exc_text for record in caplog.records] == [True, False]
 
 
 def test_the_memory_of_the_log_is_bounded():
     guard = Guard()
     reporter = guard._prepared.reporter
-    logging.getLogger("toolfault").setLevel(logging.CRITICAL)
-    try:
-        for number in range(2000):
-            try:
-                exec("{}['k']", {"__name__": f"place_{number}"})
-            except KeyError as exc:
-                guard.judge(exc, Call(tool="t"))
-    finally:
-        logging.getLogger("toolfault").setLevel(logging.NOTSET)
-    assert len(reporter._shown) <= 512
+    for number in range(PLACES + 100):
+        try:
+            raise type(f"Crash{number}", (KeyError,), {})
+        except KeyError as exc:
+            guard.judge(exc, Call(tool="t"))
+
+    assert len(reporter._shown) == PLACES
 
 
 @pytest.mark.parametrize("guidance", Guidance)

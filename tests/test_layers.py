@@ -13,13 +13,14 @@ ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 
 #: Bottom first. A room may import from lower rows only; a new room without a row fails.
 LAYERS = [
-    {"_json", "_names", "_version"},
+    {"_json", "_logging", "_names", "_version"},
     {"_options", "_text"},
     {"_codes"},
     {"_record", "_redact", "_causes", "_schema"},
+    {"_tracebacks"},
     {"_envelope", "_verdict"},
     {"errors", "_advice", "_meanings", "_retry_after"},
-    {"_registry", "_prose", "_wire", "_untrusted", "_tracebacks"},
+    {"_registry", "_prose", "_wire", "_untrusted"},
     {"rules", "dialects"},
     {"_judge", "_read"},
     {"_guard", "_retry"},

@@ -5,7 +5,6 @@ itself.
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable
@@ -18,11 +17,12 @@ import anyio
 from toolfault._causes import is_group, leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
+from toolfault._json import is_mapping
 from toolfault._judge import judge, judge_returned
 from toolfault._judge.caller_values import Hosts
 from toolfault._judge.case import Call, Case, Disclosure, Judgement, Policy, new_case
 from toolfault._judge.deliberate import Home
-from toolfault._judge.log import Reporter
+from toolfault._judge.log import LogTracebacks, Reporter
 from toolfault._names import class_name
 from toolfault._options import (
     explain_unknown_options,
@@ -36,8 +36,11 @@ from toolfault._options import (
 )
 from toolfault._prose.careful import careful
 from toolfault._redact import Redactor
+from toolfault._redact.results import redact_result
+from toolfault._redact.values import redacting_copier
 from toolfault._registry import Expect, Registry
-from toolfault._tracebacks import shown_traceback
+from toolfault._text import clean, one_line, safe_repr
+from toolfault._tracebacks import log_exception
 from toolfault._verdict import Verdict
 from toolfault._wire import Guidance, to_result
 from toolfault.errors import ToolFault
@@ -58,8 +61,6 @@ What becomes of a tool's ``outputSchema``: it is widened for the envelope; or it
 envelope goes into ``_meta``; or it stays, and the envelope goes into ``structuredContent`` all the
 same.
 """
-
-_log = logging.getLogger("toolfault")
 
 #: The most that leaves of a text beside a message, in bytes.
 _MAX_TEXT: Final = 8192
@@ -155,9 +156,14 @@ class Guard:
         redactor:
             One more engine: a function of a text that returns it without what it wants hidden.
 
+        log_tracebacks:
+            What the log record of a crash holds: ``"full"`` the exception itself as ``exc_info``,
+            for error trackers, beside the redacted traceback that text formatters print;
+            ``"redacted"`` only that text, for handlers that format ``exc_info`` themselves.
+
         on_failure:
-            Called with the fault, the exception and the call after each failure. No coroutine
-            functions.
+            Called with the fault, the exception and the call of each failure, before it is logged.
+            No coroutine functions.
 
     Raises:
         InvalidRule: A rule in `expect` is none; the message says what would do.
@@ -177,6 +183,7 @@ class Guard:
     output_schema: OutputSchema = "widen"
     secrets: Iterable[str] = field(default=(), repr=False)
     redactor: Callable[[str], str] | None = None
+    log_tracebacks: LogTracebacks = "full"
     on_failure: Iterable[FailureHook] = ()
 
     def __post_init__(self) -> None:
@@ -186,6 +193,7 @@ class Guard:
         seconds("timeout", self.timeout)
         one_of("credentials", self.credentials, ("caller", "server"))
         one_of("output_schema", self.output_schema, ("widen", "meta", "keep"))
+        one_of("log_tracebacks", self.log_tracebacks, ("full", "redacted"))
         self._freeze("disclosure", one_of("disclosure", self.disclosure, Disclosure))
         self._freeze("guidance", one_of("guidance", self.guidance, Guidance))
         flag("arguments_forwarded", self.arguments_forwarded)
@@ -210,7 +218,10 @@ class Guard:
             )
         layers = (Registry().with_rules(self.expect),) if self.expect else ()
         prepared = _Prepared(
-            self._policy(layers), Guidance(self.guidance), Reporter(), WeakKeyDictionary()
+            self._policy(layers),
+            Guidance(self.guidance),
+            Reporter(tracebacks=self.log_tracebacks),
+            WeakKeyDictionary(),
         )
         self._freeze("_prepared", prepared)
 
@@ -270,31 +281,40 @@ class Guard:
             exc: What was raised, without the wrapper that a host put around it.
             call: The call that it ended.
         """
+        return self._judge(exc, call, hooks=self.on_failure)
+
+    def _judge(self, exc: BaseException, call: Call, hooks: Iterable[FailureHook]) -> ToolFault:
         failure_id = os.urandom(6).hex()
         try:
             judgement = judge(self._case(call), exc, failure_id)
         except KeyboardInterrupt:
             raise
         except BaseException as trouble:  # noqa: BLE001 -- attributes of an exception may raise anything
-            shown = shown_traceback(trouble, self._prepared.policy.redactor)
-            kind = self._prepared.policy.redactor.scrub(class_name(exc), 128)
-            _log.error(
-                "Tool %r failed with %s, which could not be judged [%s]\n%s",
-                call.tool[:128],
-                kind,
-                failure_id,
-                shown,
-            )
-            message = (
-                f"The tool failed ({kind}). The server's log tells more under the id {failure_id}."
-            )
-            return ToolFault.of(
-                McpExecuteError.new(McpErrorCode.INTERNAL, message),
-                outcome="unknown",
-                facts={"id": failure_id},
-            )
-        self._tell(exc, call, judgement)
+            return self._unjudged(exc, call, trouble, failure_id)
+        self._tell(exc, call, judgement, hooks)
         return judgement.fault
+
+    def _unjudged(
+        self, exc: BaseException, call: Call, trouble: BaseException, failure_id: str
+    ) -> ToolFault:
+        redactor = self._prepared.policy.redactor
+        kind = redactor.scrub(class_name(exc), 128)
+        log_exception(
+            "Tool %r failed with %s, which could not be judged [%s]",
+            one_line(redactor.scrub(call.tool, 128)),
+            kind,
+            failure_id,
+            exc=trouble,
+            redactor=redactor,
+        )
+        message = (
+            f"The tool failed ({kind}). The server's log tells more under the id {failure_id}."
+        )
+        return ToolFault.of(
+            McpExecuteError.new(McpErrorCode.INTERNAL, message),
+            outcome="unknown",
+            facts={"id": failure_id},
+        )
 
     def to_result(self, fault: ToolFault, *, structured: bool = True) -> dict[str, Any]:
         """
@@ -325,10 +345,57 @@ class Guard:
 
     def safe_text(self, text: str) -> str:
         """
-        Return what may leave of a text that is no message: redacted, without what can't be shown,
-        capped at 8 KiB.
+        Return what may be shown of a text that is no message: redacted, at most 8 KiB of it.
         """
-        return self._prepared.policy.redactor.scrub(text, _MAX_TEXT)
+        policy = self._prepared.policy
+        if policy.disclosure is Disclosure.FULL:
+            return policy.redactor.show(text, _MAX_TEXT)
+        return policy.redactor.scrub(text, _MAX_TEXT)
+
+    def safe_result(self, result: dict[str, Any]) -> dict[str, Any]:
+        """
+        Return a redacted copy of an error result that a handler returned by itself.
+
+        Every text of it is redacted, those in ``structuredContent``, ``_meta``, embedded resources
+        and links included; binary content stays. What is too large to be redacted is left out.
+
+        Args:
+            result: A ``CallToolResult`` in wire spelling.
+        """
+        return redact_result(result, self.safe_text, self._redact_value_text)
+
+    def error_data(self, exc: BaseException, call: Call, data: object) -> Any:
+        """
+        Return the redacted ``data`` of a protocol error, with the envelope where there is room.
+
+        The error is logged; hooks are not called, since the guard does not answer it.
+
+        Args:
+            exc: The protocol error that the tool raised.
+            call: The call that it ended.
+            data: Its data. An envelope is added, under our key, to an object or in place of None.
+        """
+        safe: Any = redacting_copier(self._redact_value_text).copy(data)
+        if safe is None:
+            safe = {}
+        if not is_mapping(safe):
+            return safe
+        fault = self._judge(exc, call, hooks=())
+        own: dict[str, Any] = to_result(fault, structured=False)["_meta"]
+        return {**own, **safe}
+
+    def _redact_value_text(self, text: str) -> str:
+        """
+        Return a text of a JSON value without secrets; markup and white space stay.
+        """
+        policy = self._prepared.policy
+        is_long = len(text) > _MAX_TEXT
+        if is_long or self.redactor is not None or policy.disclosure is Disclosure.FULL:
+            return self.safe_text(text)
+        # Hidden characters may stand inside a secret's name.
+        if clean(text) != text:
+            return self.safe_text(text)
+        return policy.redactor.paths(policy.redactor.redact(text))
 
     def note_returned(self, fault: ToolFault, call: Call) -> str:
         """
@@ -341,43 +408,48 @@ class Guard:
     def _returned(self, verdict: Verdict, text: str, call: Call) -> ToolFault:
         failure_id = os.urandom(6).hex()
         judgement = judge_returned(self._case(call), verdict, text, failure_id)
-        self._tell(judgement.leaf, call, judgement)
+        self._tell(judgement.leaf, call, judgement, self.on_failure)
         return judgement.fault
 
     def _case(self, call: Call) -> Case:
         return new_case(call, self._prepared.policy, self._home(call.function))
 
-    def _tell(self, exc: BaseException, call: Call, judgement: Judgement) -> None:
-        self._prepared.reporter.report(exc, call, judgement, self._prepared.policy.redactor)
-        for hook in self.on_failure:
-            fault = judgement.fault
+    def _tell(
+        self, exc: BaseException, call: Call, judgement: Judgement, hooks: Iterable[FailureHook]
+    ) -> None:
+        """
+        Call the hooks, then log: what a hook tells an error tracker of a failure precedes its record.
+        """
+        redactor, fault = self._prepared.policy.redactor, judgement.fault
+        for hook in hooks:
+            # Each hook gets a copy, which it may change.
+            copy = ToolFault.of(fault.envelope, outcome=fault.outcome, facts=fault.facts)
             try:
-                # A copy each: what a hook does to it is its own business.
-                hook(
-                    ToolFault.of(fault.envelope, outcome=fault.outcome, facts=fault.facts),
-                    exc,
-                    call,
-                )
+                hook(copy, exc, call)
             except KeyboardInterrupt:
                 raise
             except BaseException as trouble:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
-                shown = shown_traceback(trouble, self._prepared.policy.redactor)
-                _log.error("the failure hook %r raised; the answer stays as it is\n%s", hook, shown)
+                template = "the failure hook %s raised; the answer stays as it is"
+                log_exception(template, safe_repr(hook), exc=trouble, redactor=redactor)
+        self._prepared.reporter.report(exc, call, judgement, redactor)
 
     def passes(self, exc: BaseException) -> bool:
         """
-        Tell whether an exception must leave unanswered: a real cancellation, or the interpreter
-        being told to stop.
+        Tell whether an exception must leave unanswered: a real cancellation or KeyboardInterrupt.
+
+        A host that is a coroutine asks `is_closing` first: a GeneratorExit looks the same whether
+        the coroutine is being closed or the tool raised it.
         """
         if is_group(exc):
             return any(map(self.passes, leaves_of(exc)))
-        # By its type, past what a class may say of itself.
+        # Not isinstance, which a class may answer as it likes.
         kind = type(exc)
         if issubclass(kind, Exception):
             return False
-        if issubclass(kind, (KeyboardInterrupt, GeneratorExit)):
+        if issubclass(kind, KeyboardInterrupt):
             return True
-        return issubclass(kind, _cancelled_class()) and being_cancelled()
+        cancelled = _cancelled_class()
+        return cancelled is not None and issubclass(kind, cancelled) and being_cancelled()
 
     async def within_timeout(self, body: Callable[[], Awaitable[T]]) -> T:
         """
@@ -443,8 +515,8 @@ def being_cancelled() -> bool:
     return True if task is None else task.cancelling() > 0
 
 
-def _cancelled_class() -> type[BaseException]:
+def _cancelled_class() -> type[BaseException] | None:
     try:
         return anyio.get_cancelled_exc_class()
     except Exception:  # noqa: BLE001 -- no event loop in this thread
-        return GeneratorExit
+        return None

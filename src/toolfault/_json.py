@@ -169,7 +169,7 @@ class JsonCopier:
             return self._too_deep(value)
         if is_mapping(value):
             return dict(self._pairs(value, depth))
-        return list(self._items(value, depth))
+        return list(self._items(value, name, depth))
 
     def _pairs(self, value: Mapping[Any, Any], depth: int) -> Iterator[tuple[str, Any]]:
         for key, item in islice(_pairs_of(value), self._members):
@@ -178,11 +178,11 @@ class JsonCopier:
             name = self._cut(self._key(key))
             yield name, self._copy(item, name, depth - 1)
 
-    def _items(self, value: object, depth: int) -> Iterator[Any]:
+    def _items(self, value: object, name: str, depth: int) -> Iterator[Any]:
         for item in islice(_items_of(value), self._members):
             if self._room <= 0:
                 return
-            yield self._copy(item, "", depth - 1)
+            yield self._copy(item, name, depth - 1)
 
     def _too_deep(self, value: object) -> Any:
         if self._strict:

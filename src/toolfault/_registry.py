@@ -9,8 +9,8 @@ Rule 3: a package's own class is asked before any builtin, wherever it stands in
 
 from __future__ import annotations
 
-import logging
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, TypeAlias, TypeVar
@@ -19,13 +19,12 @@ from weakref import WeakKeyDictionary
 from toolfault._codes import McpErrorCode, code_named
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
+from toolfault._logging import log
 from toolfault._names import qualified_name
 from toolfault._options import is_plain_function, nearest, takes_one
 from toolfault._verdict import Rule, Verdict
 from toolfault.errors import InvalidRule, ToolFault
 
-
-_log = logging.getLogger("toolfault")
 
 Meaning: TypeAlias = (
     "McpErrorCode | str | McpExecuteError | ToolFault | Verdict | Callable[[Any], Any]"
@@ -98,7 +97,7 @@ class Registry:
             nothing before.
     """
 
-    __slots__ = ("_found", "_load", "_paths", "_reported", "_rules")
+    __slots__ = ("_found", "_load", "_loading", "_paths", "_reported", "_rules")
 
     def __init__(
         self,
@@ -111,6 +110,7 @@ class Registry:
         """
         self._rules: dict[str, Rule] = dict(rules or {})
         self._load = load
+        self._loading = threading.RLock()
         #: Names of classes whose modules were not loaded yet: they may be import paths.
         self._paths: frozenset[str] = frozenset()
         self._reported: set[str] = set()
@@ -155,7 +155,7 @@ class Registry:
         for path in sorted(self._paths - self._reported):
             if path.partition(".")[0] in packages and (missing := _missing_part(path)):
                 self._reported.add(path)
-                _log.warning("the rule for %r never matches: %s", path, missing)
+                log.warning("the rule for %r never matches: %s", path, missing)
 
     def _by_path(self, wanted: set[str]) -> dict[str, Rule]:
         """
@@ -192,8 +192,12 @@ class Registry:
 
     def _all(self) -> dict[str, Rule]:
         if self._load is not None:
-            load, self._load = self._load, None
-            self._rules = {**load(), **self._rules}
+            with self._loading:
+                load = self._load
+                if load is not None:
+                    # The rules first: another thread reads them as soon as the flag is gone.
+                    self._rules = {**load(), **self._rules}
+                    self._load = None
         return self._rules
 
     def __contains__(self, name: object) -> bool:

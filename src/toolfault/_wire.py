@@ -9,7 +9,6 @@ Rule 3: if even the writing fails, `LAST_RESORT` leaves.
 
 from __future__ import annotations
 
-import logging
 from enum import StrEnum
 from typing import Any, Final
 
@@ -17,10 +16,8 @@ from toolfault._advice import advice_for, with_advice
 from toolfault._json import JsonCopier
 from toolfault._names import META_KEY, META_VERSION
 from toolfault._text import encodable, safe_str
+from toolfault._tracebacks import log_exception
 from toolfault.errors import ToolFault
-
-
-_log = logging.getLogger("toolfault")
 
 
 class Guidance(StrEnum):
@@ -71,7 +68,7 @@ def to_result(
     try:
         return _written(fault, guidance, structured=structured)
     except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
-        _log.exception("a fault could not be written; the constant envelope leaves instead")
+        log_exception("a fault could not be written; the constant envelope leaves instead")
         return last_resort(structured=structured)
 
 

@@ -2,7 +2,10 @@
 One function as a guarded tool: every shape, with and without a guarded server around it.
 """
 
+import asyncio
+
 import anyio
+import anyio.lowlevel
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
@@ -136,14 +139,54 @@ def test_a_body_that_swallows_the_timeout_is_believed():
     anyio.run(run)
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, GeneratorExit])
-def test_what_stops_the_interpreter_passes(stop):
+def test_what_stops_the_interpreter_passes():
     @guarded
     def stops():
-        raise stop
+        raise KeyboardInterrupt
 
-    with pytest.raises(stop):
+    with pytest.raises(KeyboardInterrupt):
         stops()
+
+
+@pytest.mark.parametrize("stop", [GeneratorExit, SystemExit, type("Own", (GeneratorExit,), {})])
+def test_a_function_without_a_loop_answers_what_is_no_exception(stop):
+    @guarded
+    def stops():
+        raise stop("enough")
+
+    assert stops().structured_content["code"] == "tool_panicked"
+
+
+def test_a_coroutine_that_raises_generator_exit_is_answered_and_one_that_is_closed_is_closed(caplog):
+    closed = []
+
+    @guarded
+    async def raising():
+        await anyio.lowlevel.checkpoint()
+        raise GeneratorExit
+
+    @guarded
+    async def waiting():
+        try:
+            await anyio.sleep_forever()
+        except GeneratorExit:
+            closed.append(True)
+            raise
+
+    async def run():
+        assert (await raising()).structured_content["code"] == "tool_panicked"
+        coroutine = waiting()
+        asyncio.create_task(_first_step(coroutine))
+        await asyncio.sleep(0)
+        caplog.clear()
+        coroutine.close()
+
+    async def _first_step(coroutine):
+        coroutine.send(None)
+
+    asyncio.run(run())
+    assert closed == [True]
+    assert caplog.records == []
 
 
 def test_options_are_checked_where_they_are_written():

@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 import failures
 from failures import ERAS, FAILURES, NEVER_TOLD, WAYS
 from toolfault import parse
+from toolfault.hosting import META_KEY
 
 
 in_session = partial(failures.in_session, "fault_server")
@@ -52,7 +53,8 @@ def test_what_is_no_failure_passes(way, era):
         with pytest.raises(MCPError) as protocol:
             await client.call_tool("protocol", {})
         assert (protocol.value.code, protocol.value.message) == (-32001, "the tool speaks the protocol itself")
-        assert protocol.value.data == {"why": "it can"}
+        assert protocol.value.data.pop("why") == "it can"
+        assert parse(protocol.value).code == protocol.value.data[META_KEY]["error"]["code"]
         with pytest.raises(MCPError) as broken:
             await client.call_tool("protocol_surrogate", {})
         assert broken.value.code == 1001

@@ -106,14 +106,14 @@ def test_what_is_no_failure_passes(kind, way):
         if kind == "fastmcp":
             nested = await session.call_tool("nested", {})
             assert nested.content[0].text == "raised: ValueError"
-        with pytest.raises(McpError) as protocol:
-            await session.call_tool("protocol", {})
-        error = protocol.value.error
-        assert (error.code, error.message) == (-32001, "the tool speaks the protocol itself")
-        assert error.data == {"why": "it can"}
-        with pytest.raises(McpError) as broken:
-            await session.call_tool("protocol_surrogate", {})
-        assert broken.value.error.code == 1001
+        # The SDK makes results of these, so they stay results.
+        protocol = await session.call_tool("protocol", {})
+        assert protocol.isError
+        assert protocol.content[0].text == protocol.structuredContent["message"]
+        assert "the tool speaks the protocol itself" in protocol.content[0].text
+        broken = await session.call_tool("protocol_surrogate", {})
+        assert broken.isError
+        assert broken.structuredContent["code"] == "internal"
         with pytest.raises(McpError) as elicits:
             await session.call_tool("elicits_by_url", {})
         assert elicits.value.error.code == -32042

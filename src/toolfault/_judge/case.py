@@ -4,7 +4,6 @@ One call that failed: what is known of it, what the guard's owner decided, and w
 
 from __future__ import annotations
 
-import logging
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -16,16 +15,15 @@ from toolfault._causes import handled_by
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._judge.caller_values import CallerValues, Hosts
 from toolfault._judge.deliberate import Home
+from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
 from toolfault._registry import Registry
 from toolfault._text import safe_repr, safe_str, text_of
-from toolfault._tracebacks import shown_traceback
+from toolfault._tracebacks import redacted_traceback
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 
-
-_log = logging.getLogger("toolfault")
 
 Phase: TypeAlias = Literal["lookup", "arguments", "resolver", "body", "output"]
 """
@@ -242,8 +240,8 @@ def call_rule(
     except KeyboardInterrupt:
         raise
     except BaseException as trouble:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
-        traceback = shown_traceback(trouble, redactor)
-        _log.error("the rule for %s raised and is passed over\n%s", name, traceback)
+        traceback = redacted_traceback(trouble, redactor)
+        log.error("the rule for %s raised and is passed over\n%s", name, traceback)
         return None
 
 

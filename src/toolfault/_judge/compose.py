@@ -15,7 +15,6 @@ from typing import Any, Final
 from toolfault._causes import causes_of, is_group, leaves_of
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import trusted_envelope
-from toolfault._json import JsonCopier
 from toolfault._judge.case import (
     SILENT,
     Case,
@@ -31,13 +30,13 @@ from toolfault._judge.case import (
 from toolfault._judge.deliberate import raised_by
 from toolfault._names import class_name
 from toolfault._record import MAX_RECORD, RECORD_FACT, sanitize_record
+from toolfault._redact.values import redacting_copier
 from toolfault._text import (
     CAUSE_BYTES,
     HINT_BYTES,
     MESSAGE_BYTES,
     one_line,
     quote,
-    safe_str,
     text_of,
 )
 from toolfault._verdict import Family, Origin, Outcome, Verdict
@@ -129,12 +128,8 @@ def _safe_facts(case: Case, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _safe_value(case: Case, value: Any) -> Any:
-    copier = JsonCopier(
-        text=lambda text, _name: _redact(case, text, HINT_BYTES),
-        key=lambda key: _redact(case, safe_str(key), HINT_BYTES),
-        other=lambda item: _redact(case, safe_str(item), HINT_BYTES),
-        depth=_MAX_FACT_DEPTH,
-        members=_MAX_FACTS,
+    copier = redacting_copier(
+        lambda text: _redact(case, text, HINT_BYTES), depth=_MAX_FACT_DEPTH, members=_MAX_FACTS
     )
     return copier.copy(value)
 

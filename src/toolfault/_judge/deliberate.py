@@ -110,7 +110,7 @@ class Home:
         also: Further packages of the author.
     """
 
-    __slots__ = ("_folder", "_installed", "_known", "_name", "_packages", "_space", "typed_in")
+    __slots__ = ("_folder", "_installed", "_known", "_name", "_packages", "_space_id", "typed_in")
 
     def __init__(self, tool: object | None, also: Iterable[str] = ()) -> None:
         """
@@ -118,7 +118,8 @@ class Home:
         """
         self._known: dict[tuple[str, object], bool] = {}
         self._packages = frozenset((also,) if isinstance(also, str) else also)
-        self._space: Mapping[str, Any] | None = None
+        # By its id: a reference would keep a plugin that is dropped alive, with its tools.
+        self._space_id: int | None = None
         self._name = ""
         self._folder: str | None = None
         #: The tool's own file, and the folder that it was installed into.
@@ -128,7 +129,7 @@ class Home:
         try:
             self._settle(tool)
         except Exception:  # noqa: BLE001 -- a tool is any object, and may answer anything: then its author is unknown
-            self._space, self._folder, self._installed = None, None, None
+            self._space_id, self._folder, self._installed = None, None, None
 
     def _settle(self, tool: object | None) -> None:
         body = _plain_function(tool)
@@ -140,7 +141,7 @@ class Home:
         file = _real(file) if isinstance(file, str) else None
         if name in sys.builtin_module_names or _is_standard_library(file):
             return  # nobody's tool was written there: json.loads, a mock
-        self._space = space
+        self._space_id = id(space)
         self._name = name
         if name not in ("", "__main__"):
             self._packages |= {_regular_package(name)}
@@ -162,7 +163,7 @@ class Home:
             if name == "builtins":
                 return False
             if (
-                space is self._space
+                id(space) == self._space_id
             ):  # scripts, notebooks, exec: the same namespace, whatever it is called
                 return True
             if name in ("", "__main__"):

@@ -56,6 +56,7 @@ from toolfault._meanings.violations import violations
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
 from toolfault._text import quote, safe_str, text_of
+from toolfault._untrusted import read_facts
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 from toolfault.rules.mcp import HOST_ERRORS
@@ -547,6 +548,11 @@ def _choose(findings: list[Finding]) -> Finding:
 
 def _verdict_of_fault(fault: ToolFault) -> Verdict:
     envelope = fault.envelope
+    # An author may write anything there; only what the fields are for is taken.
+    known = {
+        name: fault.facts[name] for name in ("origin", "upstream_status") if name in fault.facts
+    }
+    _, facts = read_facts(known)
     return Verdict(
         code=envelope.code,
         category=envelope.category,
@@ -554,8 +560,8 @@ def _verdict_of_fault(fault: ToolFault) -> Verdict:
         retry_after_seconds=envelope.retry_after_seconds,
         hint=envelope.hint,
         outcome=fault.outcome,
-        origin=fault.facts.get("origin"),
-        upstream_status=fault.facts.get("upstream_status"),
+        origin=facts.get("origin"),
+        upstream_status=facts.get("upstream_status"),
     )
 
 

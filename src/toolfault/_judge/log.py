@@ -1,10 +1,11 @@
 """
 What the operator reads of a failure.
 
-A host's own records vanish when the guard answers, so the guard logs: an anticipated failure at
-INFO in one line, a crash at ERROR with its traceback once per class, place and minute, each repeat
-in one line. Every record carries the id that stands in ``_meta``. Lines and tracebacks are
-redacted, since logs travel further than one thinks.
+The records of the host's own vanish when the guard answers, so the guard logs each failure once, on
+the logger ``toolfault``: an anticipated failure at INFO in one line, a crash at ERROR. Messages,
+and the tracebacks that formatters print, are redacted, since logs travel far. ``exc_info`` holds the
+exception itself, by which error trackers group; text formatters print a redacted traceback in its
+place, once per class, place and minute.
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, Literal, TypeAlias
 
-from toolfault._judge.case import Call, Judgement
+from toolfault._judge.case import Call, Judgement, Phase
 from toolfault._judge.deliberate import raised_at
-from toolfault._names import qualified_name
+from toolfault._logging import log
+from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
-from toolfault._text import one_line
-from toolfault._tracebacks import shown_traceback
+from toolfault._text import one_line, text_of
+from toolfault._tracebacks import is_cheap_to_format, redacted_traceback
 
+
+LogTracebacks: TypeAlias = Literal["full", "redacted"]
+"""
+What a crash's record holds: the exception as ``exc_info``, or only the redacted text of it.
+"""
 
 #: How long a traceback is not repeated, in seconds.
 QUIET_SECONDS: Final = 60.0
@@ -30,11 +37,17 @@ QUIET_SECONDS: Final = 60.0
 #: How many places are remembered; the oldest is forgotten first, so that memory stays flat.
 PLACES: Final = 512
 
-#: How much of a tool's name, and of the reason for a verdict, is logged, in bytes.
+#: How much is logged of a tool's name, of the reason for a verdict and of an exception's own text,
+#: in bytes.
 _MAX_NAME: Final = 128
 _MAX_REASON: Final = 400
+_MAX_ORIGINAL: Final = 2048
 
-_log = logging.getLogger("toolfault")
+#: Phases in which an exception is about the arguments, and the class that quotes them in any phase.
+_BEFORE_BODY: Final[frozenset[Phase]] = frozenset({"lookup", "arguments"})
+_QUOTES_ARGUMENTS: Final = "pydantic_core._pydantic_core.ValidationError"
+
+_SHOWN_BEFORE: Final = "  (its traceback was logged less than a minute ago)"
 
 
 class Reporter:
@@ -43,13 +56,17 @@ class Reporter:
 
     Args:
         clock: Seconds on a clock that never goes back.
+        tracebacks: What a crash's record holds.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, tracebacks: LogTracebacks = "full"
+    ) -> None:
         """
-        Make a reporter that has shown nothing yet.
+        Create a reporter that has shown nothing yet.
         """
         self._clock = clock
+        self._holds_exceptions = tracebacks == "full"
         self._shown: OrderedDict[tuple[str, object], float] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -59,32 +76,38 @@ class Reporter:
         """
         Log one failure; never raises.
         """
-        if not _log.isEnabledFor(logging.ERROR if judgement.crash else logging.INFO):
+        level = logging.ERROR if judgement.crash else logging.INFO
+        if not log.is_enabled_for(level):
             return
         tool = one_line(redactor.scrub(call.tool, _MAX_NAME))
         try:
+            original = _original(judgement.leaf, call, redactor)
+            line = _line(judgement, original, redactor)
+            extra = _extra(tool, original, judgement)
             if judgement.crash:
-                self._crash(exc, tool, judgement, redactor)
+                self._report_crash(exc, judgement.leaf, (tool, line), extra, redactor)
             else:
-                _log.info("Tool %r failed: %s", tool, _line(judgement, redactor))
+                log.write(level, "Tool %r failed: %s", (tool, line), extra=extra)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # noqa: BLE001 -- whatever a hostile exception does to its own attributes
-            _log.error(
-                "Tool %r failed, and the report of it too: %s",
-                tool,
-                judgement.fault.facts.get("id"),
-            )
+        except BaseException:  # noqa: BLE001 -- a hostile exception may raise anything from its own attributes
+            failure_id = judgement.fault.facts.get("id")
+            log.error("Tool %r failed, and so did the report of it: %s", tool, failure_id)
 
-    def _crash(
-        self, exc: BaseException, tool: str, judgement: Judgement, redactor: Redactor
+    def _report_crash(
+        self,
+        exc: BaseException,
+        leaf: BaseException,
+        args: tuple[str, str],
+        extra: dict[str, Any],
+        redactor: Redactor,
     ) -> None:
-        leaf, line = judgement.leaf, _line(judgement, redactor)
-        if not self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
-            _log.error("Tool %r crashed again: %s", tool, line)
-            return
-        # In the text, since some handlers render ``exc_info`` themselves, with the secrets in it.
-        _log.error("Tool %r crashed: %s\n%s", tool, line, shown_traceback(exc, redactor))
+        template, text = "Tool %r crashed again: %s", _SHOWN_BEFORE
+        if self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
+            template, text = "Tool %r crashed: %s", redacted_traceback(exc, redactor)
+        # Whoever formats exc_info reads attributes that a hostile class overrides, without a bound.
+        held = exc if self._holds_exceptions and is_cheap_to_format(exc) else None
+        log.write(logging.ERROR, template, args, exc=held, text=text, extra=extra)
 
     def _is_news(self, place: tuple[str, object]) -> bool:
         now = self._clock()
@@ -99,8 +122,38 @@ class Reporter:
             return True
 
 
-def _line(judgement: Judgement, redactor: Redactor) -> str:
+def _original(exc: BaseException, call: Call, redactor: Redactor) -> str:
+    """
+    Return the class and the redacted text of an exception on one line.
+
+    The text is left out where it quotes the arguments: cut in the middle, a secret is not recognized.
+    """
+    text = text_of(exc)
+    kind = qualified_name(type(exc))
+    if not text or call.phase in _BEFORE_BODY or kind == _QUOTES_ARGUMENTS:
+        text = class_name(exc)
+    else:
+        text = f"{class_name(exc)}: {text}"
+    return one_line(redactor.scrub(text, _MAX_ORIGINAL))
+
+
+def _line(judgement: Judgement, original: str, redactor: Redactor) -> str:
     fault = judgement.fault
-    # It names classes and places, and those may be made at run time.
+    # It names classes and places, which may be made at run time.
     reason = redactor.scrub(judgement.reason, _MAX_REASON)
-    return one_line(f"{fault.code} [{fault.facts.get('id')}] {fault.envelope.message} ({reason})")
+    line = one_line(f"{fault.code} [{fault.facts.get('id')}] {fault.envelope.message} ({reason})")
+    text = original.partition(": ")[2]
+    if text in line:
+        return line
+    return f"{line} <- {original}"
+
+
+def _extra(tool: str, original: str, judgement: Judgement) -> dict[str, Any]:
+    fault = judgement.fault
+    return {
+        "tool": tool,
+        "code": fault.code.value,
+        "id": fault.facts.get("id"),
+        "origin": fault.facts.get("origin"),
+        "original": original,
+    }

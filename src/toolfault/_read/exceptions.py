@@ -9,7 +9,6 @@ Rule 3: the text of a bug in the client's own code is no report of a tool.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, TypeGuard
@@ -24,13 +23,11 @@ from toolfault._read.jsonrpc import is_rpc_error, parse_rpc_error
 from toolfault._read.partial import Reader, iter_objects, read_advice_claim, read_claim
 from toolfault._read.result import member, texts_of
 from toolfault._text import WINDOW, text_of
+from toolfault._tracebacks import log_exception
 from toolfault._untrusted import SILENT, build_envelope, decode_envelope, envelope_for_verdict
 from toolfault._verdict import Verdict
 from toolfault.errors import ToolFault
 from toolfault.rules import DEFAULT
-
-
-_log = logging.getLogger("toolfault")
 
 
 #: Raised before anything was sent: the call did not happen. Pools are asked before a connection is.
@@ -191,7 +188,7 @@ def _rule_on(exc: BaseException) -> Verdict | None:
     try:
         found = DEFAULT.verdict_on(exc)
     except Exception:  # noqa: BLE001 -- a rule looks at a stranger's object; it is logged with its traceback
-        _log.exception("a rule raised; the exception is judged without it")
+        log_exception("a rule raised; the exception is judged without it")
         return None
     return None if found is None else found[1]
 

@@ -9,7 +9,6 @@ Rule 3: nothing that a peer sends raises, and what says error stays a failure.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, TypeVar
@@ -32,6 +31,7 @@ from toolfault._read.partial import (
 )
 from toolfault._read.result import Reading, member, read
 from toolfault._text import MESSAGE_BYTES, WINDOW, pattern, safe_str
+from toolfault._tracebacks import log_exception
 from toolfault._untrusted import (
     decode_envelope,
     envelope_for_verdict,
@@ -42,8 +42,6 @@ from toolfault._untrusted import (
 from toolfault._verdict import Outcome, Verdict
 from toolfault.errors import FoundIn, ToolFault
 
-
-_log = logging.getLogger("toolfault")
 
 T = TypeVar("T")
 
@@ -77,7 +75,7 @@ def parse(
     try:
         fault = _parse(anything, Reader(tool, arguments), _MAX_DEPTH)
     except Exception:  # noqa: BLE001 -- whatever a peer sends; it is logged with its traceback
-        _log.exception("an answer could not be read; it counts as a failure if it says so itself")
+        log_exception("an answer could not be read; it counts as a failure if it says so itself")
         return _fallback(anything)
     if fault is None:
         refuse_misuse("parse", anything)
@@ -106,7 +104,7 @@ def suspect(
         if reading is not None:
             return _suspect(reading, Reader(tool, arguments))
     except Exception:  # noqa: BLE001 -- as `parse`
-        _log.exception("a result could not be read; it stays a success")
+        log_exception("a result could not be read; it stays a success")
         return None
     refuse_misuse("suspect", result)
     return None
@@ -349,7 +347,7 @@ def _says_error(answer: object) -> bool:
     try:
         answer = convert_framework_answer(answer) or answer
     except Exception:  # noqa: BLE001 -- a stranger's object; what it says itself still counts
-        _log.exception("the form of an answer could not be read")
+        log_exception("the form of an answer could not be read")
     for _ in range(_MAX_DEPTH):
         # By its real class: the object may lie about it.
         if is_exception(answer):

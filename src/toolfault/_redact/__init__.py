@@ -10,11 +10,11 @@ Rule 4: most texts hold no secret. A few substring tests find that out before an
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, cast
 
+from toolfault._logging import log
 from toolfault._redact.families import keep_first_letters, redact_families
 from toolfault._redact.named import redact_elements
 from toolfault._redact.paths import KnownPaths, cut_paths, find_roots, folders
@@ -22,8 +22,6 @@ from toolfault._redact.registered import SHORTEST, KnownSecrets, secrets_in
 from toolfault._redact.words import REMOVED
 from toolfault._text import WINDOW, clean, cut, encodable, plain
 
-
-_log = logging.getLogger("toolfault")
 
 #: One replacement can uncover another; then the families run again, this often at most.
 _ROUNDS: Final = 4
@@ -201,7 +199,7 @@ class Redactor:
             problem = f"raised {type(exc).__name__}"
         if not self._warned:
             self._warned.append(True)
-            _log.warning(
+            log.warning(
                 "the redactor's extra function %s; texts are replaced as a whole until it works",
                 problem,
             )

@@ -5,14 +5,13 @@ Calls of hooks and observers: nothing that they raise or suppress changes a call
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from toolfault._tracebacks import log_exception
 
-_log = logging.getLogger("toolfault")
 
 Report: TypeAlias = Callable[[Any], None]
 """
@@ -32,7 +31,7 @@ def call_hook(hook: Callable[[Any], object], value: object) -> None:
     try:
         hook(value)
     except Exception:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
-        _log.exception("the attempt hook %r raised; the attempts go on as decided", hook)
+        log_exception("the attempt hook %r raised; the attempts go on as decided", hook)
 
 
 def observe(openers: Sequence[Opener]) -> AbstractContextManager[Report]:
@@ -59,7 +58,7 @@ def _observed(openers: Sequence[Opener]) -> Generator[Report]:
                 manager = opener()
                 reports.append(manager.__enter__())
             except Exception:  # noqa: BLE001 -- as in `call_hook`
-                _log.exception("an observer raised; the attempts go on without it")
+                log_exception("an observer raised; the attempts go on without it")
             else:
                 stack.push(partial(_exit, manager))
 
@@ -75,4 +74,4 @@ def _exit(manager: AbstractContextManager[Any], *exc_info: Any) -> None:
         manager.__exit__(*exc_info)
     except Exception as exc:  # noqa: BLE001 -- as in `call_hook`
         if exc is not exc_info[1]:
-            _log.exception("an observer raised at the end; the attempts go on as decided")
+            log_exception("an observer raised at the end; the attempts go on as decided")

@@ -10,7 +10,6 @@ Rule 4: sleep, clock and randomness are handed in.
 """
 
 import inspect
-import logging
 import math
 import random as _random
 import time
@@ -31,10 +30,9 @@ from toolfault._read.parse import parse
 from toolfault._retry.attempts import Attempt, Retried, RetryObserver
 from toolfault._retry.budget import Budget
 from toolfault._retry.state import RetryState
+from toolfault._tracebacks import log_exception
 from toolfault.errors import ToolFault
 
-
-_log = logging.getLogger("toolfault")
 
 T = TypeVar("T")
 
@@ -343,7 +341,7 @@ async def _find_tool(tool: object) -> object:
     try:
         return await found
     except Exception:  # noqa: BLE001 -- as in `_find_tool_sync`
-        _log.exception(_NO_HINTS)
+        log_exception(_NO_HINTS)
         return None
 
 
@@ -353,5 +351,5 @@ def _find_tool_sync(tool: object) -> object:
     try:
         return tool()
     except Exception:  # noqa: BLE001 -- the outcome of the attempt must not be lost for that
-        _log.exception(_NO_HINTS)
+        log_exception(_NO_HINTS)
         return None

@@ -12,7 +12,6 @@ Rule 4: an original body is never read for a text to show.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -22,14 +21,13 @@ from toolfault._json import as_mapping
 from toolfault._names import META_KEY
 from toolfault._record import MAX_RECORD, RECORD_FACT, Record, RecordStore, System, read_record
 from toolfault._text import encodable
+from toolfault._tracebacks import log_exception
 from toolfault._untrusted import build_envelope, decode_envelope, read_facts
 from toolfault._verdict import Outcome
 from toolfault._wire import to_result
 from toolfault.dialects._tables import Code, Vocabulary, meaning, reason_in, translated
 from toolfault.errors import FoundIn, ToolFault
 
-
-_log = logging.getLogger("toolfault")
 
 #: The profile of A2A whose numbers have meanings of their own.
 DROID: Final = "protocol-droid"
@@ -264,7 +262,7 @@ def _deposited(record: Record, store: RecordStore | None, limit: int) -> str | N
     try:
         handle = store.put(text)
     except Exception:  # noqa: BLE001 -- a store out of order must not hide the failure that is reported
-        _log.exception("a record could not be stored; its failure travels without it")
+        log_exception("a record could not be stored; its failure travels without it")
         handle = ""
     return replace(record, body=None, fault=None, handle=handle).to_text(limit)
 
@@ -279,7 +277,7 @@ def _resolved(record: Record | None, store: RecordStore | None) -> Record | None
     try:
         whole = read_record(store.get(record.handle))
     except Exception:  # noqa: BLE001 -- as in _deposited
-        _log.exception("a record could not be fetched; its failure is read without it")
+        log_exception("a record could not be fetched; its failure is read without it")
         return record
     same = whole is not None and (whole.system, whole.code) == (record.system, record.code)
     return whole if same else record

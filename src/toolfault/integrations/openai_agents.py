@@ -9,7 +9,6 @@ of it is lost.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ except ImportError as exc:
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hooks import Attempt
-from toolfault.hosting import META_KEY, RetryPerServer, meta_beside, model_text, says_more
+from toolfault.hosting import META_KEY, RetryPerServer, log, meta_beside, model_text, says_more
 
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["RetryingMCPServer", "custom_data"]
-
-_log = logging.getLogger("toolfault")
 
 
 class RetryingMCPServer(MCPServer):
@@ -121,7 +118,7 @@ class RetryingMCPServer(MCPServer):
             try:
                 tools = await self.list_tools()
             except Exception:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
-                _log.warning("the tools could not be listed; nothing is retried by their hints")
+                log.warning("the tools could not be listed; nothing is retried by their hints")
                 return None
         return next((tool for tool in tools if tool.name == name), None)
 

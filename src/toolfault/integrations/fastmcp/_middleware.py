@@ -12,7 +12,6 @@ Rule 3: ``server.call_tool`` inside a tool still raises; mounting is no such cal
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -23,11 +22,19 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware, RetryMiddleware
 from fastmcp.server.server import FastMCP
 from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
-from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolRequestParams, ListToolsRequest
 
 from toolfault import Disclosure
-from toolfault.hosting import OPTIONS, Call, Guard, GuardOptions, answering, last_resort
+from toolfault.hosting import (
+    OPTIONS,
+    Call,
+    Guard,
+    GuardOptions,
+    answering,
+    is_closing,
+    last_resort,
+    log_exception,
+)
 from toolfault.integrations.fastmcp._call import (
     Asked,
     Key,
@@ -40,16 +47,13 @@ from toolfault.integrations.fastmcp._raised import (
     Raised,
     before_the_tool,
     in_other_words,
-    must_pass,
     original,
-    protocol_error_made_safe,
+    protocol_error_for,
     raised_inside,
     unreachable,
 )
 from toolfault.integrations.fastmcp._results import (
-    adopted,
-    has_envelope,
-    made_plain,
+    adopt_error_result,
     made_safe,
     to_tool_result,
 )
@@ -62,10 +66,11 @@ from toolfault.integrations.fastmcp._tool_cache import (
 )
 
 
-_log = logging.getLogger("toolfault")
-
 #: How many tools' own guards are remembered.
 _MAX_GUARDS: Final = 4096
+
+#: How much of a tool's name is logged, in characters.
+_MAX_NAME: Final = 128
 
 
 class ToolFaultMiddleware(Middleware):
@@ -80,8 +85,8 @@ class ToolFaultMiddleware(Middleware):
     themselves; what an author wrote for callers, and what is wrong with the arguments, is said. A
     tool that decides its ``disclosure`` itself, and a guard with ``Disclosure.FULL``, win over it.
 
-    An `MCPError` that a tool's own code raises leaves as a protocol error, as on every other
-    server; FastMCP alone would turn it into an error result.
+    An `MCPError` that a tool raises becomes a result, as FastMCP itself makes one of it, unless only
+    the protocol understands its code (-32020 to -32022, -32042).
 
     Args:
         guard: None: a `Guard` with defaults. Its ``timeout`` does not stop the thread of a sync
@@ -129,19 +134,20 @@ class ToolFaultMiddleware(Middleware):
                 guard = await self._guard_before(asked, memory)
                 result = await guard.within_timeout(lambda: call_next(context))
             return await self._returned(result, asked, memory)
-        except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
+        except BaseException as exc:
+            if is_closing(asked):
+                raise
             return await self._raised(exc, asked, memory)
         finally:
-            answering.reset(token)
+            if not is_closing(asked):
+                answering.reset(token)
 
     async def _raised(self, exc: BaseException, asked: Asked, memory: Memory) -> ToolResult:
         raised = original(exc)
-        if must_pass(self._guard, raised.exc):
-            raise (
-                protocol_error_made_safe(raised.exc)
-                if isinstance(raised.exc, MCPError)
-                else raised.exc
-            )
+        if self._guard.passes(raised.exc):
+            raise raised.exc
+        if (leaving := protocol_error_for(raised.exc, self._guard)) is not None:
+            raise leaving from None
         return await self._answer(raised, asked, memory)
 
     async def _answer(self, raised: Raised, asked: Asked, memory: Memory) -> ToolResult:
@@ -171,10 +177,13 @@ class ToolFaultMiddleware(Middleware):
             memory.notice(asked.name, fault, getattr(known.function, FAILS_WITH, ()))
             structured = self._is_structured(asked.key, known.tool, memory)
             return to_tool_result(guard.to_result(fault, structured=structured))
-        except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
-            _log.exception(
+        except BaseException as trouble:
+            if self._guard.passes(trouble):
+                raise
+            # A failure while reporting a failure ends in a constant.
+            log_exception(
                 "a failure of tool %r could not be reported; the constant envelope leaves",
-                asked.name[:128],
+                self._guard.safe_text(asked.name[:_MAX_NAME]),
             )
             return to_tool_result(last_resort())
 
@@ -183,12 +192,10 @@ class ToolFaultMiddleware(Middleware):
         if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):  # pyright: ignore[reportUnnecessaryIsInstance] -- extensions answer with types of their own
             return result
         if result.is_error:
-            if has_envelope(result):
-                return made_plain(result)
             known = await known_of(asked)
             guard = self._guard_for(known.function, masked=self._is_masked(asked.server))
             call = Call(tool=asked.name, arguments=asked.arguments, function=known.function)
-            return adopted(
+            return adopt_error_result(
                 result, guard, call, structured=self._is_structured(asked.key, known.tool, memory)
             )
         checks = memory.checks.get(asked.key)

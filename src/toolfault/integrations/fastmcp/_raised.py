@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from fastmcp.exceptions import DisabledError, NotFoundError, ValidationError
 from mcp.shared.exceptions import MCPError
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import ASKS_CLIENT, Guard, Phase, encodable, json_safe
+from toolfault.hosting import ASKS_CLIENT, Guard, Phase, json_safe, text_of
 from toolfault.integrations.fastmcp._call import Known
 
+
+# Not exc.__cause__ and exc.__traceback__, which a class may override.
+_cause_of: Final[Callable[[BaseException], BaseException | None]] = BaseException.__dict__[
+    "__cause__"
+].__get__
+_traceback_of: Final[Any] = BaseException.__dict__["__traceback__"].__get__
 
 #: Where FastMCP puts an exception of its own around a tool's.
 _SERVER: Final = "fastmcp.server.server"
@@ -57,37 +64,42 @@ class Raised(NamedTuple):
 
 
 def original(exc: BaseException) -> Raised:
+    """
+    Return what was raised below FastMCP's wrappers.
+    """
     raised, masked, resolving = exc, False, False
     refusal: BaseException | None = None
     phase = _phase_of(exc)
     # A tool that calls a tool, and a server in a server: each call may wrap what came out of the
     # one inside.
-    while (
-        isinstance(raised, Exception)
-        and raised.__cause__ is not None
-        and raised_inside(raised, _WRAPPERS)
-    ):
-        masked = masked or _is_masked(str(raised)) is not None
+    while (cause := _cause_of(raised)) is not None and raised_inside(raised, _WRAPPERS):
+        masked = masked or _is_masked(text_of(raised)) is not None
         resolving = resolving or raised_inside(raised, (_RESOLVERS,))
-        refusal = raised if isinstance(raised, ValidationError) else refusal
-        raised = raised.__cause__
+        refusal = raised if is_of(raised, ValidationError) else refusal
+        raised = cause
         phase = phase or _phase_of(raised)
-    if isinstance(raised, NotFoundError | DisabledError) and raised_inside(raised, (_SERVER,)):
+    if is_of(raised, NotFoundError, DisabledError) and raised_inside(raised, (_SERVER,)):
         if phase is None:
             return Raised(raised, "lookup")
-        raised = ToolFault(
-            McpErrorCode.INTERNAL, f"The tool calls another that the server does not have. {raised}"
-        )
-    elif isinstance(raised, MCPError) and raised_inside(raised, (_FUNCTIONS,)):
-        raised = _timed_out(raised)
+        message = f"The tool calls another that the server does not have. {text_of(raised)}"
+        raised = ToolFault(McpErrorCode.INTERNAL, message)
+    elif is_of(raised, MCPError) and raised_inside(raised, (_FUNCTIONS,)):
+        raised = _timed_out(text_of(raised))
     return Raised(raised, "resolver" if resolving else phase or "body", masked, refusal)
 
 
-def _timed_out(exc: MCPError) -> ToolFault:
+def is_of(exc: BaseException, *classes: type[BaseException]) -> bool:
+    """
+    Tell whether an exception is of one of these classes, whatever it says of its own class.
+    """
+    return issubclass(type(exc), classes)
+
+
+def _timed_out(text: str) -> ToolFault:
     """
     Return what the tool's own ``timeout=`` means, in the words of a guard's.
     """
-    found = _seconds_in(exc.message)
+    found = _seconds_in(text)
     after = f" after {round(float(found[1]) * 1000)}ms" if found else ""
     fault = ToolFault(McpErrorCode.TOOL_TIMEOUT, f"Tool timed out{after}")
     fault.facts["origin"] = "adapter"
@@ -99,7 +111,7 @@ def _phase_of(exc: BaseException) -> Phase | None:
     Return how far the call had come, from FastMCP's functions on a traceback. None: they don't say.
     """
     validating = False
-    link = exc.__traceback__
+    link = _traceback_of(exc)
     while link is not None:
         name = str(link.tb_frame.f_globals.get("__name__"))
         if name.startswith("fastmcp.tools"):
@@ -115,7 +127,7 @@ def _phase_of(exc: BaseException) -> Phase | None:
 
 
 def raised_inside(exc: BaseException, modules: tuple[str, ...]) -> bool:
-    link = exc.__traceback__
+    link = _traceback_of(exc)
     if link is None:
         return False
     while link.tb_next is not None:
@@ -124,22 +136,24 @@ def raised_inside(exc: BaseException, modules: tuple[str, ...]) -> bool:
     return any(name == module or name.startswith(f"{module}.") for module in modules)
 
 
-def must_pass(guard: Guard, exc: BaseException) -> bool:
+def protocol_error_for(exc: BaseException, guard: Guard) -> MCPError | None:
     """
-    Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the
-    tool meant as one.
+    Return the protocol error that leaves for one that only the protocol understands, redacted.
+
+    None: another exception. FastMCP makes results of all other protocol errors.
     """
-    if isinstance(exc, MCPError):
-        code = getattr(getattr(exc, "error", None), "code", None)
-        return code in ASKS_CLIENT or not raised_inside(exc, ("mcp", "fastmcp"))
-    return guard.passes(exc)
-
-
-def protocol_error_made_safe(exc: MCPError) -> MCPError:
-    message, data = encodable(exc.message), json_safe(exc.data)
-    if message is exc.message and data == exc.data:
-        return exc
-    return MCPError(exc.code, message, data).with_traceback(exc.__traceback__)
+    if not is_of(exc, MCPError):
+        return None
+    try:
+        error: Any = getattr(exc, "error")  # noqa: B009 -- types do not see that it is an MCPError
+        code, message, data = error.code, error.message, error.data
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- a subclass may raise anything from its own attributes
+        return None
+    if type(code) is not int or code not in ASKS_CLIENT or not isinstance(message, str):
+        return None
+    return MCPError(code, guard.safe_text(message), json_safe(data))
 
 
 def in_other_words(raised: Raised, known: Known) -> tuple[BaseException, Phase]:
@@ -147,10 +161,12 @@ def in_other_words(raised: Raised, known: Known) -> tuple[BaseException, Phase]:
     Return what FastMCP's own exceptions mean where their classes and places do not say it.
     """
     exc = raised.exc
-    if known.proxied and isinstance(exc, RuntimeError) and raised_inside(exc, ("fastmcp.client",)):
+    if known.proxied and is_of(exc, RuntimeError) and raised_inside(exc, ("fastmcp.client",)):
         # No connection, says the client before it sends anything.
         return (
-            unreachable(exc, "carries this tool out") if "failed to connect" in str(exc) else exc
+            unreachable(exc, "carries this tool out")
+            if "failed to connect" in text_of(exc)
+            else exc
         ), "body"
     # Tools that are made from other tools, or from an OpenAPI document, check arguments in what
     # looks like a body.
@@ -158,11 +174,11 @@ def in_other_words(raised: Raised, known: Known) -> tuple[BaseException, Phase]:
         return exc, "arguments"
     made = ("fastmcp.tools.tool_transform", "fastmcp.server.providers.openapi")
     if (
-        isinstance(exc, ValidationError | TypeError)
+        is_of(exc, ValidationError, TypeError)
         and raised_inside(exc, made)
         and not _ran(known.function, exc)
     ):
-        fault = ToolFault(McpErrorCode.INVALID_ARGUMENTS, str(exc), outcome="not_executed")
+        fault = ToolFault(McpErrorCode.INVALID_ARGUMENTS, text_of(exc), outcome="not_executed")
         fault.facts["origin"] = "adapter"
         return fault, "arguments"
     return exc, "body"
@@ -179,7 +195,7 @@ def unreachable(exc: BaseException, which: str) -> ToolFault:
     )
     fault.__cause__ = exc
     fault.facts["origin"] = "transport"
-    return fault.with_traceback(exc.__traceback__)
+    return fault.with_traceback(_traceback_of(exc))
 
 
 def before_the_tool(fault: ToolFault, exc: BaseException) -> ToolFault:
@@ -204,7 +220,7 @@ def _ran(function: object | None, exc: BaseException) -> bool:
         )
     except ValueError:
         space = None
-    link = exc.__traceback__
+    link = _traceback_of(exc)
     while space is not None and link is not None:
         if link.tb_frame.f_globals is space:
             return True

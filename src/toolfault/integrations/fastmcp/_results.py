@@ -1,18 +1,21 @@
 """
 Results: ours, and those that a tool, a mounted server or an upstream made.
 
-Rule 1: content blocks and an envelope that were made elsewhere stay as they are.
-Rule 2: a lone surrogate ends a stdio server, whoever wrote it; it is replaced on the way out.
+Rule 1: a success stays as it is; only lone surrogates, which end a stdio server, are replaced.
+Rule 2: an error result keeps its content blocks and its envelope, redacted; one without an envelope
+gets one.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final, cast
 
 from fastmcp.tools.base import ToolResult
-from mcp.types import TextContent
+from mcp.types import ContentBlock, TextContent
+from pydantic import TypeAdapter
 
-from toolfault import InvalidEnvelope, McpExecuteError
+from toolfault import InvalidEnvelope, McpExecuteError, ToolFault
 from toolfault.hosting import META_KEY, Call, Guard, encodable, json_safe
 
 
@@ -29,59 +32,94 @@ def to_tool_result(result: dict[str, Any]) -> ToolResult:
     )
 
 
-def has_envelope(result: ToolResult) -> bool:
-    facts: Any = (result.meta or {}).get(META_KEY)
-    places: list[Any] = [
-        result.structured_content,
-        cast("dict[str, Any]", facts).get("error") if isinstance(facts, dict) else None,
-    ]
-    for place in places:
-        try:
-            McpExecuteError.from_wire(place)
-        except InvalidEnvelope:
-            continue
-        return True
-    return False
-
-
-def made_plain(result: ToolResult) -> ToolResult:
+def adopt_error_result(
+    result: ToolResult, guard: Guard, call: Call, *, structured: bool
+) -> ToolResult:
     """
-    Return an error result that no legacy client gets wrapped: FastMCP would put the envelope under
-    ``result``.
+    Return an error result that a tool returned, redacted, with an envelope if it had none.
+
+    It is a plain `ToolResult`: for a legacy client, FastMCP would put the envelope of any other
+    under ``result``.
     """
-    result = made_safe(result)
-    if type(result) is ToolResult or not isinstance(result.structured_content, dict):
-        return result
-    return ToolResult(
-        result.content, json_safe(result.structured_content, _MAX_DEPTH), result.meta, is_error=True
+    wire = guard.safe_result(
+        {
+            "content": [
+                block.model_dump(by_alias=True, exclude_none=True) for block in result.content
+            ],
+            "structuredContent": result.structured_content,
+            "_meta": dict(result.meta or {}) or None,
+        }
     )
+    own = envelope_in(wire)
+    meta: dict[str, Any] = wire["_meta"] or {}
+    content: list[Any] = [_load_block(block) for block in wire["content"]]
+    if own is None:
+        return _with_envelope(content, wire, guard, call, structured=structured)
+    message = guard.safe_text(own.message) or "[redacted]"
+    for place in (wire["structuredContent"], _member(meta.get(META_KEY), "error")):
+        if isinstance(place, dict) and "message" in place:
+            place["message"] = message
+    failure_id = guard.note_returned(ToolFault.of(own), call)
+    if META_KEY not in meta:
+        meta = {**meta, META_KEY: {"v": 1, "id": failure_id}}
+    return ToolResult(content, wire["structuredContent"], meta, is_error=True)
 
 
-def adopted(result: ToolResult, guard: Guard, call: Call, *, structured: bool) -> ToolResult:
-    """
-    Return an error result that a tool made, with an envelope beside its own content.
-    """
-    result = made_safe(result)
-    content: list[Any] = list(result.content)
-    texts = [
-        block.text for block in content if isinstance(block, TextContent) and block.text.strip()
-    ]
-    structured = structured and result.structured_content is None
+def _with_envelope(
+    content: list[Any], wire: dict[str, Any], guard: Guard, call: Call, *, structured: bool
+) -> ToolResult:
+    texts = [block.text for block in content if _says_something(block)]
+    structured = structured and wire["structuredContent"] is None
     made = guard.to_result(guard.read_prose("\n".join(texts), call), structured=structured)
     meta: dict[str, Any] = made.get("_meta", {})
     envelope = made["structuredContent"] if structured else meta[META_KEY]["error"]
-    # The mirror: block 0 is the message. A tool that wrote no text first gets ours in front of its
-    # own.
-    if texts and isinstance(content[0], TextContent) and content[0].text == texts[0]:
+    # Block 0 is the message. A tool that wrote no text first gets ours in front of its own.
+    if content and _says_something(content[0]):
         envelope["message"] = texts[0]
     else:
         content = [TextContent(type="text", text=envelope["message"]), *content]
     return ToolResult(
         content,
-        envelope if structured else result.structured_content,
-        {**meta, **(result.meta or {})},
+        envelope if structured else wire["structuredContent"],
+        {**meta, **(wire["_meta"] or {})},
         is_error=True,
     )
+
+
+def _says_something(block: Any) -> bool:
+    return isinstance(block, TextContent) and bool(block.text.strip())
+
+
+def _load_block(block: dict[str, Any]) -> Any:
+    """
+    Return the model of a redacted block; one that redaction made invalid becomes a text.
+    """
+    try:
+        return _BLOCK.validate_python(block)
+    except ValueError:
+        return TextContent(type="text", text=json.dumps(json_safe(block)))
+
+
+_BLOCK: Final[TypeAdapter[Any]] = TypeAdapter(ContentBlock)
+
+
+def envelope_in(wire: dict[str, Any]) -> McpExecuteError | None:
+    """
+    Return the envelope that a result in wire spelling carries. None: it has none.
+    """
+    for place in (
+        wire.get("structuredContent"),
+        _member(_member(wire.get("_meta"), META_KEY), "error"),
+    ):
+        try:
+            return McpExecuteError.from_wire(place)
+        except InvalidEnvelope:
+            continue
+    return None
+
+
+def _member(value: Any, name: str) -> Any:
+    return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
 
 
 def made_safe(result: ToolResult) -> ToolResult:

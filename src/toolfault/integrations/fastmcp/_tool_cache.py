@@ -5,17 +5,14 @@ their schemas.
 
 from __future__ import annotations
 
-import logging
 from typing import Any, Final
 
 from fastmcp.tools.base import Tool, ToolResult
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import META_KEY, META_VERSION, BoundedValidator, widen_schema
+from toolfault.hosting import META_KEY, META_VERSION, BoundedValidator, log, widen_schema
 from toolfault.integrations.fastmcp._call import Key, Known
 
-
-_log = logging.getLogger("toolfault")
 
 #: Where ``guarded`` leaves the codes that a tool declares to fail with.
 FAILS_WITH: Final = "__toolfault_fails_with__"
@@ -58,7 +55,7 @@ class Memory:
                 kept.clear()
             known = kept[key] = (schema, widen_schema(schema))
             if known[1] is None:
-                _log.info(
+                log.info(
                     "Tool %r: its outputSchema has no room for the envelope, which goes into _meta",
                     key,
                 )
@@ -77,7 +74,7 @@ class Memory:
             return
         if len(self.undeclared) < _MAX_TOOLS:
             self.undeclared.add((name, code))
-            _log.warning(
+            log.warning(
                 "Tool %r failed with %s, and declares only %s",
                 name[:128],
                 code.value,

@@ -10,18 +10,15 @@ code.
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from mcp.types import CallToolResult
 
 from toolfault import McpErrorCode, McpExecuteError
-from toolfault.hosting import META_KEY, META_VERSION
+from toolfault.hosting import META_KEY, META_VERSION, log
 from toolfault.integrations.mcp._compat import STRUCTURED
 
-
-_log = logging.getLogger("toolfault")
 
 #: Where `guarded` leaves a tool's codes for `install`.
 FAILS_WITH: Final = "__toolfault_fails_with__"
@@ -122,7 +119,7 @@ class Watch:
         if (tool, code) in self._seen or len(self._seen) >= _MAX_SEEN:
             return
         self._seen.add((tool, code))
-        _log.warning(
+        log.warning(
             "Tool %r failed with %s, and declares only %s", tool[:128], code[:128], ", ".join(codes)
         )
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import logging
 import typing
 import warnings
 from collections.abc import Callable, Coroutine, Iterable
@@ -24,13 +23,11 @@ from mcp.types import CallToolRequestParams, CallToolResult
 
 from toolfault import McpErrorCode, hosting
 from toolfault.errors import CodeName
-from toolfault.hosting import Call, Guard, GuardOptions, OptionsBesideTimeout
+from toolfault.hosting import Call, Guard, GuardOptions, OptionsBesideTimeout, is_closing, log
 from toolfault.integrations.mcp._compat import IS_1, checks_errors
 from toolfault.integrations.mcp._declared import FAILS_WITH, Watch, codes_of
-from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
+from toolfault.integrations.mcp._results import protocol_error_for, to_call_tool_result
 
-
-_log = logging.getLogger("toolfault")
 
 F = TypeVar("F", bound=Callable[..., Any])
 D = TypeVar("D", bound="classmethod[Any, Any, Any]")
@@ -224,12 +221,13 @@ def _async_wrapper(fn: Callable[..., Any], guard: Guard, answer: Answer) -> Call
         try:
             return await guard.within_timeout(lambda: fn(*args, **kwargs))
         except BaseException as exc:
-            if outer is not None or must_pass(guard, exc):
+            if outer is not None or is_closing(wrapper) or guard.passes(exc):
                 _came_through(wrapper, outer)
                 raise
             return answer(exc, args, kwargs)
         finally:
-            answering.reset(token)
+            if not is_closing(wrapper):
+                answering.reset(token)
 
     return wrapper
 
@@ -241,7 +239,7 @@ def _sync_wrapper(fn: Callable[..., Any], guard: Guard, answer: Answer) -> Calla
         try:
             return fn(*args, **kwargs)
         except BaseException as exc:
-            if outer is not None or must_pass(guard, exc):
+            if outer is not None or guard.passes(exc):
                 _came_through(wrapper, outer)
                 raise
             return answer(exc, args, kwargs)
@@ -261,13 +259,15 @@ def _answerer(fn: Callable[..., Any], guard: Guard, codes: tuple[str, ...]) -> A
 
     def answer(exc: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallToolResult:
         call = _call_of(fn, args, kwargs)
+        if (leaving := protocol_error_for(exc, guard, call)) is not None:
+            raise leaving from None
         fault = guard.judge(exc, call)
         watch.notice(
             call.tool, fault.code.value, codes, adapter=fault.facts.get("origin") == "adapter"
         )
         if IS_1 and checks_errors():
             # The envelope would be refused, and the message would be lost with it.
-            _log.warning(
+            log.warning(
                 "mcp 1.x holds errors of tool %r against its output schema: only the message leaves; install() a guard"
                 " on the server for the envelope",
                 call.tool[:128],

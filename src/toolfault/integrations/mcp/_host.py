@@ -6,24 +6,24 @@ room for an envelope.
 from __future__ import annotations
 
 import copy
-import logging
 from typing import Any, Final, NamedTuple
 
 from mcp.types import CallToolResult, Tool
 
-from toolfault.hosting import Call, Guard, last_resort, widen_schema
-from toolfault.integrations.mcp._compat import OUTPUT_SCHEMA, ProtocolError
+from toolfault.hosting import Call, Guard, last_resort, log, log_exception, widen_schema
+from toolfault.integrations.mcp._compat import IS_1, OUTPUT_SCHEMA
 from toolfault.integrations.mcp._declared import Watch, code_of, published
 from toolfault.integrations.mcp._guarded import options_of
-from toolfault.integrations.mcp._results import must_pass, to_call_tool_result
-from toolfault.integrations.mcp._returned import adopted, protocol_error_made_safe
+from toolfault.integrations.mcp._results import protocol_error_for, to_call_tool_result
+from toolfault.integrations.mcp._returned import adopt_error_result
 
-
-_log = logging.getLogger("toolfault")
 
 #: How many tools' widened schemas are kept; a server whose tools change their names all the time
 #: starts anew.
 _MAX_SCHEMAS: Final = 4096
+
+#: How much of a tool's name is logged, in characters.
+_MAX_NAME: Final = 128
 
 
 class Placed(NamedTuple):
@@ -72,12 +72,10 @@ class Host:
                 call.tool, fault.code, tool.codes, adapter=fault.facts.get("origin") == "adapter"
             )
             return to_call_tool_result(guard.to_result(fault, structured=tool.structured))
-        except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
-            _log.exception(
-                "a failure of tool %r could not be reported; the constant envelope leaves",
-                call.tool[:128],
-            )
-            return to_call_tool_result(last_resort())
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
+            return unreported(guard, call)
 
     def adopt(
         self, result: CallToolResult, guard: Guard, call: Call, tool: Placed
@@ -85,7 +83,7 @@ class Host:
         """
         Return an error result that a tool returned by itself, with an envelope; see `answer`.
         """
-        made = adopted(result, guard, call, structured=tool.structured)
+        made = adopt_error_result(result, guard, call, structured=tool.structured)
         self._watch.notice(call.tool, code_of(made), tool.codes)
         return made
 
@@ -119,9 +117,9 @@ class Host:
             return known[1]
         widened = widen_schema(schema)
         if widened is None:
-            _log.info(
+            log.info(
                 "Tool %r: its outputSchema has no room for the envelope, which goes into _meta",
-                name[:128],
+                name[:_MAX_NAME],
             )
         if len(self._schemas) >= _MAX_SCHEMAS:
             self._schemas.clear()
@@ -129,12 +127,28 @@ class Host:
         return widened
 
 
-def raise_if_it_must_pass(exc: BaseException, guard: Guard) -> None:
+def unreported(guard: Guard, call: Call) -> CallToolResult:
     """
-    Raise again what must leave unanswered.
+    Log that a failure could not be reported, and return the constant result that leaves for it.
+    """
+    log_exception(
+        "a failure of tool %r could not be reported; the constant envelope leaves",
+        guard.safe_text(call.tool[:_MAX_NAME]),
+    )
+    return to_call_tool_result(last_resort())
+
+
+def raise_if_it_must_pass(
+    exc: BaseException, guard: Guard, call: Call, *, as_results: bool = IS_1
+) -> None:
+    """
+    Raise what must leave without a result; see `protocol_error_for`.
 
     Raises:
-        BaseException: The exception itself, or a protocol error that every serializer takes.
+        BaseException: The exception itself if it is a cancellation; a protocol error for one that
+            the tool raised.
     """
-    if must_pass(guard, exc):
-        raise protocol_error_made_safe(exc) if isinstance(exc, ProtocolError) else exc
+    if guard.passes(exc):
+        raise exc
+    if (leaving := protocol_error_for(exc, guard, call, as_results=as_results)) is not None:
+        raise leaving from None

@@ -12,7 +12,6 @@ next call.
 from __future__ import annotations
 
 import copy
-import logging
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -20,12 +19,10 @@ from jsonschema import ValidationError
 from mcp.types import Tool
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import BoundedValidator
+from toolfault.hosting import BoundedValidator, log
 from toolfault.integrations.mcp._compat import INPUT_SCHEMA, IS_1
 from toolfault.integrations.mcp._declared import declared_in
 
-
-_log = logging.getLogger("toolfault")
 
 _MISFIT: Final = "the arguments do not fit the tool's inputSchema"
 
@@ -64,7 +61,7 @@ class _Checker:
         if not self.is_reported:
             self.is_reported = True
             reason = str(flaw).split("\n", 1)[0][:256]
-            _log.warning("Tool %r: its inputSchema is not valid (%s)", tool[:128], reason)
+            log.warning("Tool %r: its inputSchema is not valid (%s)", tool[:128], reason)
         if not IS_1:
             return None
         return ToolFault(

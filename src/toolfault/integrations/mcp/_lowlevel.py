@@ -8,7 +8,6 @@ names and arguments are held against what the server's own ``tools/list`` lists.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final, cast
@@ -29,18 +28,16 @@ from mcp.types import (
 from pydantic import BaseModel
 from pydantic import ValidationError as PydanticError
 
-from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import Call, Guard, Phase
+from toolfault import ToolFault
+from toolfault.hosting import Call, Guard, Phase, is_closing, log_exception, text_of
 from toolfault.integrations.mcp._declared import declared_by
 from toolfault.integrations.mcp._guarded import Dispatch, answering
-from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
+from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass, unreported
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listed, Listing
 from toolfault.integrations.mcp._negotiation import announce
-from toolfault.integrations.mcp._returned import made_safe, serializable
+from toolfault.integrations.mcp._returned import NoResult, sendable
 
-
-_log = logging.getLogger("toolfault")
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 """
@@ -116,15 +113,6 @@ class _Installed:
         guard = self._host.guard_for(handler)
         self._declared = declared_by(handler)
 
-        async def in_time(dispatch: Dispatch, params: CallToolRequestParams) -> Any:
-            known = dispatch.known = self._listing.get(params.name)
-            if known is None or known.refused(params.arguments or {}) is not None:
-                listing = await self._listed_anew(dispatch)
-                if listing is not None:
-                    dispatch.known = listing.get(params.name)
-                    _refuse(params, dispatch.known)
-            return await handler(dispatch.context, params)
-
         async def call(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
             answers = answering.get()
             # Somebody took the guarded handler, wrapped it and registered it again: the outer one
@@ -135,25 +123,53 @@ class _Installed:
             token = answering.set(dispatch)
             try:
                 if guard.timeout is None:
-                    result = await in_time(dispatch, params)
+                    result = await self._call_handler(handler, dispatch, params)
                 else:
-                    result = await guard.within_timeout(lambda: in_time(dispatch, params))
-                # By its exact type first: pydantic's isinstance is slow, and this is the path of
-                # calls that succeed.
-                if type(result) is not CallToolResult:
-                    result = _read(result)
-                if not isinstance(result, CallToolResult):
-                    return result
-                result = _sendable(result, ctx.protocol_version)
-                return (
-                    self._adopted(result, handler, dispatch, params) if result.is_error else result
-                )
-            except BaseException as exc:  # noqa: BLE001 -- whatever a handler raises is answered, or passes by name
+                    result = await guard.within_timeout(
+                        lambda: self._call_handler(handler, dispatch, params)
+                    )
+                return self._finish(result, handler, dispatch, params)
+            except BaseException as exc:
+                if is_closing(dispatch):
+                    raise
                 return await self._answer(exc, handler, dispatch, params)
             finally:
-                answering.reset(token)
+                if not is_closing(dispatch):
+                    answering.reset(token)
 
         return call
+
+    async def _call_handler(
+        self, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
+    ) -> Any:
+        known = dispatch.known = self._listing.get(params.name)
+        if known is None or known.refused(params.arguments or {}) is not None:
+            listing = await self._listed_anew(dispatch)
+            if listing is not None:
+                dispatch.known = listing.get(params.name)
+                _refuse(params, dispatch.known)
+        return await handler(dispatch.context, params)
+
+    def _finish(
+        self, result: Any, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
+    ) -> Any:
+        """
+        Return what leaves for what a handler returned.
+
+        Raises:
+            MCPError: It is a protocol error.
+            NoResult: It is nothing that the SDK takes.
+        """
+        # By its exact type first: pydantic's isinstance is slow, and this is the path of calls that
+        # succeed.
+        if type(result) is not CallToolResult:
+            result = _read(result)
+        if not isinstance(result, CallToolResult):
+            return result
+        _check_structure(result, dispatch.context.protocol_version)
+        if result.is_error:
+            return self._adopted(result, handler, dispatch, params)
+        return sendable(result)
 
     def _adopted(
         self,
@@ -173,24 +189,33 @@ class _Installed:
         params: CallToolRequestParams,
     ) -> CallToolResult:
         phase: Phase = "body"
-        if isinstance(exc, _Refused):
+        if type(exc) is _Refused:
             phase = exc.phase
             exc = exc.why
-        call = self._call(handler, dispatch, params)
-        raise_if_it_must_pass(exc, self._guard_of(call))
+        elif type(exc) is NoResult:
+            phase = "output"
+        call = replace(self._call(handler, dispatch, params), phase=phase)
+        guard = self._guard_of(call)
+        raise_if_it_must_pass(exc, guard, call)
+        try:
+            return await self._judged(exc, call, dispatch)
+        except BaseException as trouble:
+            if guard.passes(trouble):
+                raise
+            return unreported(guard, call)
+
+    async def _judged(self, exc: BaseException, call: Call, dispatch: Dispatch) -> CallToolResult:
         if (
-            phase == "body"
-            and _names(exc, params.name)
-            and await self._is_gone(dispatch, params.name)
+            call.phase == "body"
+            and _names(exc, call.tool)
+            and await self._is_gone(dispatch, call.tool)
         ):
-            phase = "lookup"
+            call = replace(call, phase="lookup")
+        if call.phase == "lookup":
+            call = replace(call, available=dispatch.listing.names())
         placed = self._placed(call, dispatch)
-        if isinstance(exc, _NoResult):
-            _log.error("Tool %r: %s", params.name[:128], exc.envelope.message)
+        if type(exc) is NoResult:
             placed = placed._replace(codes=())
-        call = replace(
-            call, phase=phase, available=dispatch.listing.names() if phase == "lookup" else ()
-        )
         return self._host.answer(exc, self._guard_of(call), call, placed)
 
     def _call(self, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams) -> Call:
@@ -254,10 +279,7 @@ class _Installed:
             # Whatever stands in the way: then nothing is checked.
             if not self._complained:
                 self._complained = True
-                _log.warning(
-                    "the tools can't be listed, so names and arguments are not checked",
-                    exc_info=True,
-                )
+                log_exception("the tools can't be listed, so names and arguments are not checked")
             return None
         finally:
             # A guarded function below the listing is not the tool.
@@ -320,29 +342,10 @@ def _as_listing(result: Any) -> Any:
 
 
 def _names(exc: BaseException, tool: str) -> bool:
-    if isinstance(exc, ToolFault):
-        return False
-    try:
-        return tool in str(exc)
-    except Exception:  # noqa: BLE001 -- an exception whose text fails names nothing
-        return False
+    return not issubclass(type(exc), ToolFault) and tool in text_of(exc)
 
 
 # What handlers return
-
-
-class _NoResult(ToolFault):
-    """
-    What a handler returned is no result that the protocol can carry; the tool may have done its
-    work.
-    """
-
-    def __init__(self, what: str) -> None:
-        super().__init__(
-            McpErrorCode.INTERNAL,
-            f"The tool returned {what}, so its result can't be sent. The server's author has to correct it.",
-            outcome="executed",
-        )
 
 
 def _read(result: Any) -> Any:
@@ -351,7 +354,7 @@ def _read(result: Any) -> Any:
 
     Raises:
         MCPError: It is a protocol error, as the SDK takes one.
-        _NoResult: It is nothing that the SDK takes.
+        NoResult: It is nothing that the SDK takes.
     """
     if isinstance(result, ErrorData):
         raise MCPError.from_error_data(result)
@@ -365,9 +368,9 @@ def _read(result: Any) -> Any:
         try:
             return CallToolResult.model_validate(result)
         except ValueError as exc:
-            raise _NoResult(f"a dict that is no result ({_misfit(exc)})") from exc
+            raise NoResult(f"a dict that is no result ({_misfit(exc)})") from exc
     if not isinstance(result, CallToolResult):
-        raise _NoResult(_described(result))
+        raise NoResult(_described(result))
     return result
 
 
@@ -384,22 +387,16 @@ def _described(value: object) -> str:
     return f"{kind} where a CallToolResult belongs"
 
 
-def _sendable(result: CallToolResult, version: str) -> CallToolResult:
+def _check_structure(result: CallToolResult, version: str) -> None:
     """
-    Return a result that the SDK can serialize, the same one if it is so already.
+    Refuse structured content that a revision of the protocol has no place for.
 
     Raises:
-        _NoResult: It can't.
+        NoResult: It is no object, and the revision takes objects only.
     """
     structured = result.structured_content
-    if structured is None and not result.meta:
-        return made_safe(result)
-    if version < _ANY_STRUCTURE and structured is not None and not isinstance(structured, dict):
-        raise _NoResult(
-            f"structured content of type {type(structured).__name__[:64]}, and {version} takes objects only"
-        )
-    try:
-        # In this order: what is made safe has texts in the place of what is no JSON.
-        return made_safe(serializable(result))
-    except (TypeError, ValueError) as exc:
-        raise _NoResult("structured content or _meta with values that are no JSON") from exc
+    if structured is None or isinstance(structured, dict) or version >= _ANY_STRUCTURE:
+        return
+    raise NoResult(
+        f"structured content of type {type(structured).__name__[:64]}, and {version} takes objects only"
+    )

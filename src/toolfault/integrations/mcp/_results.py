@@ -6,18 +6,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp.types import CallToolResult, TextContent
 
-from toolfault.hosting import ASKS_CLIENT, Guard
-from toolfault.integrations.mcp._compat import ProtocolError
+from toolfault.hosting import ASKS_CLIENT, Call, Guard, json_safe
+from toolfault.integrations.mcp._compat import IS_1, ProtocolError, protocol_error
+
+
+#: What a JSON-RPC code may be: more than 64 bits no peer reads.
+_CODES: Final = range(-(2**63), 2**63)
+
+
+class RpcError(NamedTuple):
+    """
+    What a protocol error holds.
+    """
+
+    code: int
+    message: str
+    data: Any
 
 
 def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
     """
-    Return a result in wire spelling as the SDK's model; the values were checked where they were
-    made.
+    Return a result in wire spelling as the SDK's model; it was validated where it was written.
     """
     # In wire spelling, which both majors take.
     fields: dict[str, Any] = {
@@ -29,26 +42,65 @@ def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
     return CallToolResult(**fields)
 
 
-def must_pass(guard: Guard, exc: BaseException) -> bool:
+def rpc_error_of(exc: BaseException) -> RpcError | None:
     """
-    Tell whether an exception must leave unanswered: a cancellation, or a protocol error that the
-    tool meant as one.
+    Return what a protocol error that a tool raised holds. None: an exception of another kind.
 
-    An `MCPError` (`McpError` in mcp 1.x) passes if the tool's own code raised it. One that answers
-    a request which the tool made was raised inside the SDK: it is a failure of what the tool talks
-    to.
+    None also for an `MCPError` (`McpError` in mcp 1.x) that was raised inside the SDK: it answers a
+    request that the tool made, and is a failure of what the tool talks to. So is one whose members
+    are not what the protocol takes.
     """
-    # By its type, past what a class may say of itself.
-    if issubclass(type(exc), ProtocolError):
-        return getattr(getattr(exc, "error", None), "code", None) in ASKS_CLIENT or not raised_in(
-            exc, "mcp"
-        )
-    return guard.passes(exc)
+    # Not isinstance, which a class may answer as it likes.
+    if not issubclass(type(exc), ProtocolError):
+        return None
+    try:
+        error: Any = getattr(exc, "error")  # noqa: B009 -- both majors' classes have it, and no type knows both
+        code, message, data = error.code, error.message, error.data
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- a subclass may raise anything from its own attributes
+        return None
+    if type(code) is not int or code not in _CODES or not isinstance(message, str):
+        return None
+    if code not in ASKS_CLIENT and raised_in(exc, "mcp"):
+        return None
+    return RpcError(code, message, data)
 
 
-#: Past a property that a class may put over it.
-traceback_of: Final[Callable[[BaseException], TracebackType | None]] = BaseException.__dict__[
-    "__traceback__"
+def protocol_error_for(
+    exc: BaseException, guard: Guard, call: Call, *, as_results: bool = IS_1
+) -> Exception | None:
+    """
+    Return the protocol error that leaves for one that a tool raised, redacted. None: a result does.
+
+    A code that only the protocol understands keeps its data as it was raised; any other gets the
+    envelope.
+
+    Args:
+        exc: What the tool raised.
+        guard: The tool's.
+        call: The call that it ended.
+        as_results: Whether the host itself makes results of other codes, as most of mcp 1.x does.
+    """
+    error = rpc_error_of(exc)
+    if error is None:
+        return None
+    if error.code in ASKS_CLIENT:
+        data = json_safe(error.data)
+    elif as_results:
+        return None
+    else:
+        data = guard.error_data(exc, call, error.data)
+    return protocol_error(error.code, guard.safe_text(error.message), data)
+
+
+#: Not exc.__traceback__ and the like, which a class may override.
+traceback_of: Final[Any] = BaseException.__dict__["__traceback__"].__get__
+cause_slot: Final[Callable[[BaseException], BaseException | None]] = BaseException.__dict__[
+    "__cause__"
+].__get__
+context_slot: Final[Callable[[BaseException], BaseException | None]] = BaseException.__dict__[
+    "__context__"
 ].__get__
 
 
@@ -56,7 +108,7 @@ def raised_in(exc: BaseException, package: str) -> bool:
     """
     Tell whether an exception was raised by code of a package.
     """
-    link = traceback_of(exc)
+    link: TracebackType | None = traceback_of(exc)
     if link is None:
         return False
     while link.tb_next is not None:

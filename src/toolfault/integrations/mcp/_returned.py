@@ -1,8 +1,9 @@
 """
-What a tool gave back by itself: results, error results of its own, and protocol errors.
+Results that a tool returned by itself.
 
-Rule 1: content blocks and an envelope that the tool made stay as they are.
-Rule 2: a lone surrogate ends a stdio server, whoever wrote it; it is replaced on the way out.
+Rule 1: a success stays as it is; only lone surrogates, which end a stdio server, are replaced.
+Rule 2: an error result keeps its content blocks and its envelope, redacted; one without an envelope
+gets one.
 """
 
 from __future__ import annotations
@@ -10,27 +11,64 @@ from __future__ import annotations
 import json
 from typing import Any, Final, cast
 
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, ContentBlock, TextContent
+from pydantic import TypeAdapter
 
-from toolfault import InvalidEnvelope, McpExecuteError, ToolFault
+from toolfault import InvalidEnvelope, McpErrorCode, McpExecuteError, ToolFault
 from toolfault.hosting import META_KEY, Call, Guard, encodable, json_safe
-from toolfault.integrations.mcp._compat import STRUCTURED, protocol_error
+from toolfault.integrations.mcp._compat import STRUCTURED
 from toolfault.integrations.mcp._results import to_call_tool_result
 
 
 #: How deep a result may be nested and still be copied value by value.
 _MAX_DEPTH: Final = 200
 
+#: The longest int, in bits, that Python's own parser of JSON reads.
+_MAX_INT_BITS: Final = 14_000
 
-def adopted(
+
+class NoResult(ToolFault):
+    """
+    What a handler returned is no result that the protocol can carry; the tool may have done its
+    work.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            McpErrorCode.INTERNAL,
+            f"The tool returned {what}, so its result can't be sent. The server's author has to correct it.",
+            outcome="executed",
+        )
+
+
+# Error results
+
+
+def adopt_error_result(
     result: CallToolResult, guard: Guard, call: Call, *, structured: bool
 ) -> CallToolResult:
     """
-    Return an error result that a tool made, with an envelope if it had none.
+    Return an error result that a tool returned, redacted, with an envelope if it had none.
     """
-    result = made_safe(result)
-    if (own := _envelope_of(result)) is not None:
-        return _noted(result, guard.note_returned(ToolFault.of(own), call))
+    wire = guard.safe_result(_dump(result))
+    own = envelope_in(wire)
+    if own is None:
+        return _with_envelope(_load(wire), guard, call, structured=structured)
+    fault = ToolFault.of(own)
+    message = guard.safe_text(own.message) or "[redacted]"
+    meta: dict[str, Any] = wire.get("_meta") or {}
+    for place in (wire.get("structuredContent"), _member(meta.get(META_KEY), "error")):
+        if isinstance(place, dict) and "message" in place:
+            place["message"] = message
+    failure_id = guard.note_returned(fault, call)
+    if META_KEY not in meta:
+        wire["_meta"] = {**meta, META_KEY: {"v": 1, "id": failure_id}}
+    return _load(wire)
+
+
+def _with_envelope(
+    result: CallToolResult, guard: Guard, call: Call, *, structured: bool
+) -> CallToolResult:
     texts = [
         block.text
         for block in result.content
@@ -39,16 +77,14 @@ def adopted(
     first = result.content[0] if result.content else None
     # A tool that wrote no text first gets ours in front of its own.
     leads = isinstance(first, TextContent) and bool(first.text.strip())
-    fault = guard.read_prose(
-        texts[0] if leads else "", call, more="\n".join(texts[1:] if leads else texts)
-    )
+    message = texts.pop(0) if leads else ""
+    fault = guard.read_prose(message, call, more="\n".join(texts))
     # What the tool has in the place of an envelope stays; the envelope goes into `_meta` then.
     structured = structured and getattr(result, STRUCTURED) is None
     made = to_call_tool_result(guard.to_result(fault, structured=structured))
     mirror = TextContent(type="text", text=fault.envelope.message)
-    content = [mirror, *(_shown(block, guard) for block in result.content[leads:])]
     update: dict[str, Any] = {
-        "content": content,
+        "content": [mirror, *result.content[1 if leads else 0 :]],
         "meta": {**(made.meta or {}), **(result.meta or {})} or None,
     }
     if structured:
@@ -56,38 +92,57 @@ def adopted(
     return result.model_copy(update=update)
 
 
-def _shown(block: Any, guard: Guard) -> Any:
-    return (
-        block.model_copy(update={"text": guard.safe_text(block.text)})
-        if isinstance(block, TextContent)
-        else block
-    )
-
-
-def _noted(result: CallToolResult, failure_id: str) -> CallToolResult:
+def envelope_in(wire: dict[str, Any]) -> McpExecuteError | None:
     """
-    Return a result with the id that the log has, where the tool left room for it.
+    Return the envelope that a result in wire spelling carries. None: it has none.
     """
-    meta = result.meta or {}
-    return (
-        result
-        if META_KEY in meta
-        else result.model_copy(update={"meta": {**meta, META_KEY: {"v": 1, "id": failure_id}}})
-    )
-
-
-def _envelope_of(result: CallToolResult) -> McpExecuteError | None:
-    facts: Any = (result.meta or {}).get(META_KEY)
-    places: list[Any] = [
-        getattr(result, STRUCTURED),
-        cast("dict[str, Any]", facts).get("error") if isinstance(facts, dict) else None,
-    ]
-    for place in places:
+    meta: Any = wire.get("_meta")
+    for place in (wire.get("structuredContent"), _member(_member(meta, META_KEY), "error")):
         try:
             return McpExecuteError.from_wire(place)
         except InvalidEnvelope:
             continue
     return None
+
+
+def _member(value: Any, name: str) -> Any:
+    return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+
+
+def _dump(result: CallToolResult) -> dict[str, Any]:
+    return result.model_dump(by_alias=True, exclude_none=True)
+
+
+def _load(wire: dict[str, Any]) -> CallToolResult:
+    """
+    Return the model of a redacted result; a block that redaction made invalid becomes a text.
+    """
+    blocks: list[Any] = []
+    for block in wire["content"]:
+        try:
+            blocks.append(_BLOCK.validate_python(block))
+        except ValueError:
+            blocks.append(TextContent(type="text", text=json.dumps(json_safe(block))))
+    return CallToolResult.model_validate({**wire, "content": blocks})
+
+
+_BLOCK: Final[TypeAdapter[Any]] = TypeAdapter(ContentBlock)
+
+
+# Successes
+
+
+def sendable(result: CallToolResult) -> CallToolResult:
+    """
+    Return a result that every serializer and parser takes, the same one if it was so already.
+
+    Raises:
+        NoResult: It holds values that are no JSON.
+    """
+    try:
+        return made_safe(result)
+    except (TypeError, ValueError) as exc:
+        raise NoResult("structured content or _meta with values that are no JSON") from exc
 
 
 def made_safe(result: CallToolResult) -> CallToolResult:
@@ -118,12 +173,18 @@ def _is_fit(value: Any) -> bool:
         return True
     if kind is str:
         return value.isascii() or encodable(value) is value
+    if kind is int:
+        return _is_readable(value)
     if kind is dict:
         return all(map(_is_fit, value)) and all(map(_is_fit, value.values()))
     return kind is list and all(map(_is_fit, value))
 
 
-_SCALARS: Final = frozenset({bool, int, float, type(None)})
+_SCALARS: Final = frozenset({bool, float, type(None)})
+
+
+def _is_readable(number: int) -> bool:
+    return number.bit_length() <= _MAX_INT_BITS
 
 
 def serializable(result: CallToolResult) -> CallToolResult:
@@ -133,7 +194,7 @@ def serializable(result: CallToolResult) -> CallToolResult:
 
     Raises:
         TypeError: It holds what is no JSON.
-        ValueError: As TypeError.
+        ValueError: As TypeError; or an int that is too long for parsers.
     """
     try:
         result.model_dump_json(by_alias=True)
@@ -141,15 +202,16 @@ def serializable(result: CallToolResult) -> CallToolResult:
         values = result.model_dump(by_alias=True)
         json.dumps(values)
         return CallToolResult.model_validate(json_safe(values, _MAX_DEPTH))
+    _check_ints(result.meta)
+    _check_ints(getattr(result, STRUCTURED))
     return result
 
 
-def protocol_error_made_safe(exc: BaseException) -> BaseException:
-    """
-    Return a protocol error that every serializer takes, the same one if it was so already.
-    """
-    error: Any = getattr(exc, "error")  # noqa: B009 -- both majors' classes have it, and no type knows both
-    message, data = encodable(error.message), json_safe(error.data)
-    if message is error.message and data == error.data:
-        return exc
-    return protocol_error(error.code, message, data).with_traceback(exc.__traceback__)
+def _check_ints(value: Any) -> None:
+    if isinstance(value, dict):
+        value = list(cast("dict[str, Any]", value).values())
+    if isinstance(value, list):
+        for item in value:  # pyright: ignore[reportUnknownVariableType] -- anything
+            _check_ints(item)
+    elif type(value) is int and not _is_readable(value):
+        raise ValueError("an int has more digits than parsers read")

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import CallToolResult, InputRequiredResult, Tool
 
-from toolfault.hosting import Call, Guard, Phase
+from toolfault.hosting import Call, Guard, Phase, is_closing
 from toolfault.integrations.mcp._declared import declared_by, declared_in
 from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import answering, is_async, remember_registered
-from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
+from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass, unreported
 from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._negotiation import announce
-from toolfault.integrations.mcp._results import raised_in, traceback_of
-from toolfault.integrations.mcp._returned import made_safe
+from toolfault.integrations.mcp._results import cause_slot, raised_in, traceback_of
+from toolfault.integrations.mcp._returned import NoResult, sendable
 
 
 #: The SDK's steps of a call, by the function that does them; a hint with a fallback.
@@ -104,7 +105,8 @@ class _Installed:
         # exception. Each request brings a context of its own.
         if answers is not None and (context is None or answers is context):
             return await self._call_tool(name, arguments, context)
-        token = answering.set(_OUTSIDE if context is None else context)
+        mine = _OUTSIDE if context is None else context
+        token = answering.set(mine)
         try:
             guard = self._guards.get(name) or self._guard_for(name)
             if guard.timeout is None:
@@ -121,24 +123,33 @@ class _Installed:
                     return self._host.adopt(
                         result, guard, _call(tool, name, arguments), self._placed(tool, name)
                     )
-                return made_safe(result)
-        except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
+                return sendable(result)
+        except BaseException as exc:
+            if is_closing(mine):
+                raise
             return await self._answer(exc, name, arguments)
         else:
             return result
         finally:
-            answering.reset(token)
+            if not is_closing(mine):
+                answering.reset(token)
 
     async def _answer(
         self, exc: BaseException, name: str, arguments: dict[str, Any]
     ) -> CallToolResult:
         guard = self._guards.get(name) or self._guard_for(name)
         raised, phase = _original(exc, name)
-        raise_if_it_must_pass(raised, guard)
-        available = await self._available() if phase == "lookup" else ()
         tool = self._tool(name)
-        call = _call(tool, name, arguments, phase=phase, available=available)
-        return self._host.answer(raised, guard, call, self._placed(tool, name))
+        call = _call(tool, name, arguments, phase=phase)
+        raise_if_it_must_pass(raised, guard, call)
+        try:
+            if phase == "lookup":
+                call = replace(call, available=await self._available())
+            return self._host.answer(raised, guard, call, self._placed(tool, name))
+        except BaseException as trouble:
+            if guard.passes(trouble):
+                raise
+            return unreported(guard, call)
 
     async def _available(self) -> tuple[str, ...]:
         """
@@ -239,17 +250,23 @@ def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
     """
     Return what was raised, without the SDK's wrappers, and how far the call had come.
     """
-    if not issubclass(type(exc), ToolError):
+    kind = type(exc)
+    if kind is NoResult:
+        return exc, "output"
+    if not issubclass(kind, ToolError):
         return exc, "body"
-    if exc.__cause__ is None:
-        return exc, "lookup" if str(exc) == f"Unknown tool: {name}" else "body"
-    phase = _phase_of(exc.__cause__)
+    cause = cause_slot(exc)
+    if cause is None:
+        unknown = kind is ToolError and exc.args == (f"Unknown tool: {name}",)
+        return exc, "lookup" if unknown else "body"
+    phase = _phase_of(cause)
     raised: BaseException = exc
     # A tool that calls a tool: each call wraps what came out of the one inside.
     while issubclass(type(raised), (ToolError, ResourceError)) and raised_in(raised, _SDK):
-        if raised.__cause__ is None:
+        cause = cause_slot(raised)
+        if cause is None:
             break
-        raised = raised.__cause__
+        raised = cause
     return raised, phase
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import logging
 import math
 from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
@@ -32,12 +31,11 @@ from toolfault.hosting import (
     ATTEMPT_KEY,
     RetryPerServer,
     check_keywords,
+    log,
     model_text,
     says_more,
 )
 
-
-_log = logging.getLogger("toolfault")
 
 S = TypeVar("S")
 
@@ -294,7 +292,7 @@ class _RetryingSession:
                     if not cursor:
                         break
         except Exception as exc:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
-            _log.warning(
+            log.warning(
                 "the tools could not be listed (%s); nothing is retried by their hints",
                 type(exc).__name__,
             )

@@ -19,7 +19,7 @@ from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import is_async
 from toolfault.integrations.mcp._host import Placed
 from toolfault.integrations.mcp._install import MARK
-from toolfault.integrations.mcp._results import raised_in
+from toolfault.integrations.mcp._results import cause_slot, context_slot, raised_in, traceback_of
 from toolfault.integrations.mcp._v1_lowlevel import Installed
 
 
@@ -104,11 +104,9 @@ class _InstalledFastMCP(Installed):
     def _function_of(self, name: str) -> Callable[..., Any] | None:
         return getattr(self._manager.get_tool(name), "fn", None)
 
-    def _call(self, running: Any, phase: Phase = "body", available: tuple[str, ...] = ()) -> Call:
+    def _call(self, running: Any, phase: Phase = "body") -> Call:
         # A guarded function that the tool calls is not the tool.
-        return replace(
-            super()._call(running, phase, available), function=self._function_of(running.name)
-        )
+        return replace(super()._call(running, phase), function=self._function_of(running.name))
 
     def _guard_at(self, name: str) -> Guard:
         return self._host.guard_for(self._function_of(name))
@@ -134,19 +132,24 @@ class _InstalledFastMCP(Installed):
 
     def _original(self, exc: BaseException, name: str) -> tuple[BaseException, Phase]:
         if not _is_wrapper(exc):
-            original = exc.__context__ if _could_not_be_wrapped(exc) else None
+            original = context_slot(exc) if _could_not_be_wrapped(exc) else None
             return (exc, "body") if original is None else (original, _phase_of(original))
-        if exc.__cause__ is None:
-            return exc, "lookup" if str(exc) == f"Unknown tool: {name}" else "body"
-        raised, phase = exc, _phase_of(exc.__cause__)
+        cause = cause_slot(exc)
+        if cause is None:
+            is_unknown = exc.args == (f"Unknown tool: {name}",)
+            return exc, "lookup" if is_unknown else "body"
+        raised, phase = exc, _phase_of(cause)
         # A tool that calls a tool: each call wraps what came out of the one inside.
-        while _is_wrapper(raised) and raised.__cause__ is not None:
-            raised = raised.__cause__
+        while _is_wrapper(raised) and (cause := cause_slot(raised)) is not None:
+            raised = cause
         return raised, phase
 
 
 def _is_wrapper(exc: BaseException) -> bool:
-    return isinstance(exc, _errors.ToolError | _errors.ResourceError) and raised_in(exc, _SDK)
+    # Not isinstance, which a class may answer as it likes.
+    return issubclass(type(exc), (_errors.ToolError, _errors.ResourceError)) and raised_in(
+        exc, _SDK
+    )
 
 
 def _could_not_be_wrapped(exc: BaseException) -> bool:
@@ -155,7 +158,7 @@ def _could_not_be_wrapped(exc: BaseException) -> bool:
     one.
     """
     steps = set(_frames(exc))
-    return isinstance(exc, Exception) and _RUN in steps and steps.isdisjoint({_CALL, _CONVERT})
+    return _RUN in steps and steps.isdisjoint({_CALL, _CONVERT})
 
 
 def _phase_of(exc: BaseException) -> Phase:
@@ -175,7 +178,7 @@ def _frames(exc: BaseException) -> Iterator[tuple[str, str]]:
     """
     Go through the functions that an exception came through, outermost first, each with its module.
     """
-    link = exc.__traceback__
+    link = traceback_of(exc)
     while link is not None:
         yield str(link.tb_frame.f_globals.get("__name__")), link.tb_frame.f_code.co_name
         link = link.tb_next

@@ -14,9 +14,9 @@ itself is gone.
 from __future__ import annotations
 
 import inspect
-import logging
 from collections import UserDict
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, Final
 
@@ -24,18 +24,15 @@ import mcp.server.lowlevel.server
 import mcp.types
 from jsonschema import ValidationError
 
-from toolfault import McpErrorCode, ToolFault
-from toolfault.hosting import BoundedValidator, Call, Guard, Phase
+from toolfault.hosting import BoundedValidator, Call, Guard, Phase, is_closing, log_exception
 from toolfault.integrations.mcp._compat import OUTPUT_SCHEMA
 from toolfault.integrations.mcp._declared import declared_by
 from toolfault.integrations.mcp._guarded import Dispatch, answering
-from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass
+from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass, unreported
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listing
-from toolfault.integrations.mcp._returned import made_safe
+from toolfault.integrations.mcp._returned import NoResult, sendable
 
-
-_log = logging.getLogger("toolfault")
 
 # Type checkers see the other major.
 _sdk: Final[Any] = mcp.server.lowlevel.server
@@ -90,6 +87,7 @@ class Installed:
         self._list: Handler | None = None
         self._function: Callable[..., Any] | None = None
         self._validates = False
+        self._makes_results = False
         self._complained = False
         doors = {_types.ListToolsRequest: self._lists, _types.CallToolRequest: self._calling}
         server.request_handlers = _Handlers(server.request_handlers, doors)
@@ -103,6 +101,8 @@ class Installed:
         """
         function, self._validates = _made_of(handler)
         self._function = function or handler
+        # The decorator makes a result of whatever its function raises; a bare handler is the SDK's.
+        self._makes_results = function is not None
         inner = self._in_time(handler) if function is None else self._rebuilt(function)
 
         async def handle(request: Any) -> Any:
@@ -120,10 +120,13 @@ class Installed:
                     if running.raised is None:
                         return await self._looked_over(served, running)
                     failure = self._original(running.raised, running.name)
-            except BaseException as exc:  # noqa: BLE001 -- whatever a tool raises is answered, or passes by name
+            except BaseException as exc:
+                if is_closing(running):
+                    raise
                 failure = self._original(exc, running.name)
             finally:
-                answering.reset(token)
+                if not is_closing(running):
+                    answering.reset(token)
             return await self._answer(*failure, running)
 
         return handle
@@ -147,7 +150,7 @@ class Installed:
             try:
                 running.returned = await guard.within_timeout(lambda: function(name, arguments))
             except BaseException as exc:
-                if guard.passes(exc):
+                if is_closing(running) or guard.passes(exc):
                     raise
                 running.raised = exc
                 return _NOTHING
@@ -169,17 +172,13 @@ class Installed:
         result = getattr(served, "root", served)
         if not isinstance(result, _types.CallToolResult):
             return served
-        try:
-            safe = made_safe(result)
-        except (TypeError, ValueError):
-            failure = _NoResult("structured content or _meta with values that are no JSON")
-            return await self._answer(failure, "output", running)
         if not result.isError:
+            safe = sendable(result)
             return served if safe is result else _types.ServerResult(safe)
         if running.returned is _NOT_YET or isinstance(running.returned, _types.CallToolResult):
             call = self._call(running)
             return _types.ServerResult(
-                self._host.adopt(safe, self._guard_of(call), call, self._placed(call))
+                self._host.adopt(result, self._guard_of(call), call, self._placed(call))
             )
         return await self._answer(self._refused_output(running), "output", running)
 
@@ -196,27 +195,33 @@ class Installed:
                 return ValidationError(
                     "the value does not fit the tool's outputSchema", context=errors
                 )
-        return _NoResult(
+        return NoResult(
             f"a value of type {type(running.returned).__name__[:64]} that is no result of this tool"
         )
 
     async def _answer(self, exc: BaseException, phase: Phase, running: _Running) -> Any:
-        available = await self._available() if phase == "lookup" else ()
-        call = self._call(running, phase, available)
+        if type(exc) is NoResult:
+            phase = "output"
+        call = self._call(running, phase)
         guard = self._guard_of(call)
-        raise_if_it_must_pass(exc, guard)
-        return _types.ServerResult(self._host.answer(exc, guard, call, self._placed(call)))
+        raise_if_it_must_pass(exc, guard, call, as_results=self._makes_results)
+        try:
+            if phase == "lookup":
+                call = replace(call, available=await self._available())
+            answer = self._host.answer(exc, guard, call, self._placed(call))
+        except BaseException as trouble:
+            if guard.passes(trouble):
+                raise
+            answer = unreported(guard, call)
+        return _types.ServerResult(answer)
 
-    def _call(
-        self, running: _Running, phase: Phase = "body", available: tuple[str, ...] = ()
-    ) -> Call:
+    def _call(self, running: _Running, phase: Phase = "body") -> Call:
         function = running.function or self._function
         return Call(
             tool=running.name,
             arguments=running.arguments,
             phase=phase,
             function=function,
-            available=available,
         )
 
     # What is known of a tool
@@ -301,28 +306,13 @@ class Installed:
         except Exception:  # noqa: BLE001 -- whatever stands in the way: then nothing is checked
             if not self._complained:
                 self._complained = True
-                _log.warning(
+                log_exception(
                     "the tools can't be listed, so names and arguments are not checked",
-                    exc_info=True,
                 )
             return None
         self._complained = False
         self._listing = Listing(tools, self._listing)
         return self._listing
-
-
-class _NoResult(ToolFault):
-    """
-    What a function returned is no result that the protocol can carry; the tool may have done its
-    work.
-    """
-
-    def __init__(self, what: str) -> None:
-        super().__init__(
-            McpErrorCode.INTERNAL,
-            f"The tool returned {what}, so its result can't be sent. The server's author has to correct it.",
-            outcome="executed",
-        )
 
 
 class _Handlers(UserDict[Any, Handler]):

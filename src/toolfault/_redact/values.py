@@ -1,0 +1,58 @@
+"""
+Redaction of JSON values: each text alone, and together with the name that it stands under.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+from toolfault._json import JsonCopier
+from toolfault._redact.words import NAME_PARTS, REMOVED, any_of
+from toolfault._text import encodable, safe_str
+
+
+#: How much of one tree is copied: the characters of its texts, and what each value adds to them.
+ROOM: Final = 131_072
+COST: Final = 16
+
+MAX_DEPTH: Final = 64
+
+
+def redacting_copier(
+    redact: Callable[[str], str],
+    *,
+    depth: int = MAX_DEPTH,
+    members: int | None = None,
+    room: int = ROOM,
+) -> JsonCopier:
+    """
+    Return a copier that redacts each text of a tree; what exceeds its budget is left out.
+
+    Args:
+        redact: Redacts one text.
+        depth: How many levels are copied.
+        members: How many members of each object and array are copied. None: all.
+        room: How many characters are copied in all.
+    """
+    return JsonCopier(
+        text=lambda text, name: redact_named(name, encodable(text), redact),
+        key=lambda key: redact(encodable(safe_str(key))),
+        other=lambda item: redact(encodable(safe_str(item))),
+        depth=depth,
+        members=members,
+        room=room,
+        cost=COST,
+    )
+
+
+def redact_named(name: str, text: str, redact: Callable[[str], str]) -> str:
+    """
+    Redact a text that stands under a name: what is harmless by itself may be a secret there.
+    """
+    shown = redact(text)
+    if not name or not any_of(NAME_PARTS, name.lower()):
+        return shown
+    pair = json.dumps({name: shown}, ensure_ascii=False, separators=(",", ":"))
+    return shown if redact(pair) == pair else REMOVED
