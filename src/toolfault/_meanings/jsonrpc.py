@@ -145,7 +145,8 @@ _CLOSED: Final = (
     r"|\b(?:server|transport) (?:closed|disconnected)\b"
     r"|\ASSE stream (?:ended|failed)\b"
 )
-_CLIENT_METHOD: Final = r"(?i)\b(?:sampling|elicitation|roots)/[a-z]{1,40}\b"
+#: A request that a server sends to its client.
+CLIENT_METHOD: Final = r"(?i)\b(?:sampling|elicitation|roots)/[a-z]{1,40}\b"
 _OUTPUT_SCHEMA: Final = (
     r"(?i)\boutput validation error\b|\boutput schema\b"
     r"|\b(?:invalid structured content|structured_?content must be)\b"
@@ -178,7 +179,7 @@ def _of(*numbers: int) -> frozenset[int]:
 #: In the order of asking. The band of -32000 has no agreed meanings: -32001 is a timeout in two
 #: SDKs and an unknown session in others. Some rows are sentences of the SDKs' own HTTP clients.
 _TABLE: Final = (
-    Meaning(_of(METHOD_NOT_FOUND, INVALID_PARAMS), _CLIENT_METHOD, CLIENT_LACKS, CLIENT_LACKS),
+    Meaning(_of(METHOD_NOT_FOUND, INVALID_PARAMS), CLIENT_METHOD, CLIENT_LACKS, CLIENT_LACKS),
     Meaning(_of(METHOD_NOT_FOUND, INVALID_PARAMS), _UNKNOWN_TOOL, NO_TOOL),
     # In answer to a request, a method that is not found says nothing of tools.
     Meaning(_of(METHOD_NOT_FOUND, INVALID_PARAMS), _NO_SUCH_TOOL, None, NO_TOOL),

@@ -23,7 +23,7 @@ _WINDOW: Final = (
     r"|/ ?(?:s|sec|second|m|min|minute|h|hr|hour)\b|\b[rt]p[sm]\b"
 )
 _LIMIT: Final = (
-    r"rate[_ -]?limit|\bsecondary rate|too[_ ]?many[_ ]?requests|throttl|resource_?exhausted"
+    r"\brate[_ -]?limit|\bsecondary rate|too[_ ]?many[_ ]?requests|throttl|resource_?exhausted"
     r"|(?:quota|limit)[_ -]?(?:is |was |has been )?(?:exceeded|reached|exhausted)"
     r"|exceeded (?:the |your |its )?(?:\w{1,30} ){0,4}(?:quota|limit)"
 )

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.grpc import STATUS, VAGUE, reported_status
 from toolfault._text import pattern
 from toolfault._verdict import Verdict
 
@@ -28,7 +29,7 @@ _TRANSIENT: Final = Verdict(
 #: Words of other vocabularies, in snake_case and without "error" or "exception" around them.
 _WORDS: Final = {
     McpErrorCode.QUOTA_EXCEEDED: """
-        insufficient_quota limit_exceeded quota quota_exhausted rate_limit rate_limit_exceeded rate_limit_reached
+        limit_exceeded quota quota_exhausted rate_limit rate_limit_exceeded rate_limit_reached
         rate_limited ratelimit ratelimited request_limit_exceeded resource_exhausted slow_down throttled throttling
         too_many_requests usage_limit_exceeded
     """,
@@ -54,6 +55,14 @@ _WORDS: Final = {
     McpErrorCode.NETWORK_BLOCKED: "egress_blocked egress_denied policy_blocked",
     McpErrorCode.TOOL_PANICKED: "crash crashed panic panicked",
 }
+#: A limit that only money or a grant resets.
+_USED_UP: Final = Verdict(
+    code=McpErrorCode.QUOTA_EXCEEDED, category=McpErrorCategory.PERMANENT, retryable=False
+)
+_FINAL_WORDS: Final = """
+    billing billing_hard_limit_reached billing_not_active credits_exhausted insufficient_balance insufficient_credits
+    insufficient_funds insufficient_quota out_of_credits payment_required
+"""
 _TRANSIENT_WORDS: Final = """
     bad_gateway connection connection_refused connection_reset eai_again econnrefused econnreset fetch_failed network
     overloaded server_busy service_unavailable temporarily_unavailable temporary transient unavailable
@@ -70,8 +79,16 @@ def _table() -> dict[str, Verdict]:
     del table[McpErrorCode.INTERNAL]
     for code, words in _WORDS.items():
         table.update(dict.fromkeys(words.split(), Verdict(code=code)))
+    table.update(dict.fromkeys(_FINAL_WORDS.split(), _USED_UP))
     table.update(dict.fromkeys(_TRANSIENT_WORDS.split(), _TRANSIENT))
     return table
+
+
+def known_words() -> frozenset[str]:
+    """
+    Return the words of the table, in snake_case.
+    """
+    return frozenset(_table())
 
 
 _HUMP: Final = r"(?<=[a-z0-9])(?=[A-Z])"
@@ -86,6 +103,8 @@ def meaning_of(word: str) -> Verdict | None:
     """
     if len(word) > _LONGEST:
         return None
+    if word in STATUS and word not in VAGUE:
+        return reported_status(word)
     snake = pattern(_NO_WORD).sub("_", pattern(_HUMP).sub("_", word).lower()).strip("_")
     meant = _table().get(snake) or _table().get(pattern(_AROUND).sub("", snake))
     # Whatever it was: "template_not_found", "channel_not_found".

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, cast
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._meanings.jsonrpc import NO_TOOL, meaning_alone, meaning_with_words
+from toolfault._meanings.jsonrpc import CLIENT_METHOD, NO_TOOL, meaning_alone, meaning_with_words
 from toolfault._meanings.limits import is_final, names_window
 from toolfault._prose.everruns import exact
 from toolfault._prose.phrases import (
@@ -37,7 +37,7 @@ from toolfault._prose.unwrap import (
     without_said,
 )
 from toolfault._retry_after import wait_in_prose
-from toolfault._text import WINDOW
+from toolfault._text import WINDOW, pattern
 from toolfault._verdict import Verdict
 
 
@@ -178,7 +178,9 @@ def _misses_tool(body: str, tool: str | None) -> bool:
     for phrase in phrases:
         for match in phrase.finditer(body):
             name = match["name"].rstrip(".:")
-            if name.lower() not in _NO_NAMES and is_tool(name, tool):
+            if name.lower() in _NO_NAMES or pattern(CLIENT_METHOD).fullmatch(name):
+                continue
+            if is_tool(name, tool):
                 return True
     return False
 

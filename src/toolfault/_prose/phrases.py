@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings import grpc, http
+from toolfault._meanings.jsonrpc import CLIENT_LACKS
 from toolfault._verdict import Family, Verdict
 
 
@@ -67,24 +68,19 @@ _FULL: Final = _says(McpErrorCode.INTERNAL, "file")
 
 # ---- statuses
 
-#: What an upstream's status means (specs/tables.md). Others of 4xx are the caller's.
-_BY_STATUS: Final[dict[int, Verdict]] = {
-    **dict.fromkeys((401, 403), _DENIED),
-    402: _UNPAID,
-    **dict.fromkeys((405, 406, 411, 415, 426, 431, 501, 505, 506, 508, 510, 525, 526), _BROKEN),
-    **dict.fromkeys((407, 511), _POLICY),
-    **dict.fromkeys((408, 504, 524), _LATE),
-    **dict.fromkeys((421, 423, 425), _SERVER_DOWN),
-    429: _LIMIT,
-    451: _DECLINED,
-    507: _UNPAID,
-}
-
 
 def _answered(match: re.Match[str]) -> Verdict:
-    status = int(match[match.lastindex or 0])
-    verdict = _BY_STATUS.get(status) or (ARGUMENT if status < 500 else _SERVER_DOWN)
-    return replace(verdict, family="http", upstream_status=status)
+    return http.reported_status(int(match[match.lastindex or 0]))
+
+
+def _grpc_status(match: re.Match[str]) -> Verdict:
+    return grpc.reported_status(match[match.lastindex or 0])
+
+
+#: The names as Python, Node and Go write them, lower-case.
+_GRPC_NAMES: Final = "|".join(
+    name.lower().replace("_", "_?") for name in grpc.STATUS if name not in grpc.VAGUE
+)
 
 
 # ---- the table
@@ -136,6 +132,16 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         (
             r"\buser (?:has )?(?:rejected|declined|cancell?ed|denied|refused) (?:this |the |that |your |to )?@asked",
             r"\b(?:rejected|declined|cancell?ed|denied|refused) by (?:the |a )?(?:user|human|operator|reviewer)\b",
+        ),
+    ),
+    # An ability of the client is missing.
+    (
+        CLIENT_LACKS,
+        "sampling|elicitation|roots",
+        (
+            r"\bmethod not found\b[^\n]{0,20}\b(?:sampling|elicitation|roots)/",
+            r"\b(?:sampling|elicitation|roots)\b[^\n]{0,40}\b(?:not|n't) (?:supported|available|enabled|support)\b",
+            r"\bclient (?:does not|doesn't|cannot|can't) (?:support )?(?:\w{1,20} ){0,2}(?:sampling|elicitation|roots)\b",
         ),
     ),
     # The server broke its own schema, or its upstream sent something else.
@@ -228,6 +234,18 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"max number of clients|maxmemory|\boom command|more than [^\n]{0,40}active connections",
             r"memory limit [^\n]{0,20}exceeded|has exceeded the [^\n]{0,60}resource|remaining connection slots",
             r"\b@limit\b[^.\n]{0,40}\b@spent\b|\b@spent\b[^.\n]{0,40}\b@limit\b",
+        ),
+    ),
+    (
+        _grpc_status,
+        (
+            "code = |statuscode.|cancelled: |argument: |exceeded: |not_found: |exists: |_denied: |exhausted: |"
+            "precondition: |aborted: |of_range: |unimplemented: |unavailable: |data_loss: |unauthenticated: "
+        ),
+        (
+            rf"\bcode = ({_GRPC_NAMES})\b",
+            rf"\bstatuscode\.({_GRPC_NAMES})\b",
+            rf"(?:^|[ :])(?:[1-9]|1[0-6]) ({_GRPC_NAMES.replace('_?', '_')}): ",
         ),
     ),
     # A number is a status only beside a status word.
@@ -363,7 +381,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"request to [^\n]{0,80} failed",
             r"failed to (?:make|send|complete|perform) (?:the |a |an )?(?:\w{1,20} )?request",
             r"could not access the (?:web ?page|web ?site|site|url|server|service|api)\b",
-            r"failed to fetch(?: \W{1,3})?$|\b(?:14 |statuscode\.)unavailable",
+            r"failed to fetch(?: \W{1,3})?$",
             r"service[ _]?(?:is )?(?:temporarily |currently )?unavailable|temporarily unavailable",
             r"temporary failure|bad gateway|pool (?:is )?exhausted|\boverloaded\b|in recovery mode",
             r"server is (?:shutting down|starting up|overloaded|busy|down)",
@@ -478,6 +496,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"constraint failed",
         ),
     ),
+    (_BROKEN, "code = |statuscode.", (r"\b(?:code = |statuscode\.)(?:ok|unknown|internal)\b",)),
     # The server's side, in English.
     (
         _SERVER_DOWN,

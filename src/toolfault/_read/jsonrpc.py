@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._json import as_mapping, is_int, is_text
@@ -25,6 +25,10 @@ from toolfault.errors import FoundIn, ToolFault
 
 
 _FOUND_IN: FoundIn = "jsonrpc_error"
+
+
+#: The verdicts on errors whose number and words say no more than that something failed.
+_SAYS_LITTLE: Final = (BROKEN, Verdict(code=McpErrorCode.UNKNOWN))
 
 
 def is_rpc_error(obj: object) -> bool:
@@ -101,7 +105,7 @@ def _decides(claim: Claim, verdict: Verdict) -> bool:
     # A word of the contract counts for more than the number; another word where that says nothing.
     if claim.word is None:
         return False
-    return claim.own or verdict.code is McpErrorCode.UNKNOWN
+    return claim.own or verdict in _SAYS_LITTLE
 
 
 def _verdict_for_number(code: int, message: str, reader: Reader) -> Verdict:

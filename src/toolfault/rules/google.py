@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
-from toolfault._retry_after import delay_from, folded
+from toolfault._retry_after import claimed_seconds, delay_from, duration_seconds, folded
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules import grpc, http
 from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
@@ -43,7 +43,6 @@ _USED_UP: Final = frozenset({"quotaExceeded", "dailyLimitExceeded", "billingNotE
 
 # The request stands before what the service said of it.
 _request = re.compile(r"^[A-Z]{1,16} \S{1,2000}: ").sub
-_duration = re.compile(r"([0-9]{1,10})(?:\.([0-9]{1,9}))?s").fullmatch
 
 
 def _call(exc: BaseException) -> Verdict:
@@ -109,9 +108,8 @@ def _told(exc: BaseException) -> grpc.Told:
 
 def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
     kind = _text(detail.get("@type")).rpartition(".")[2]
-    match = _duration(_text(detail.get("retryDelay")))
-    if kind == "RetryInfo" and match is not None:
-        return grpc.whole_seconds(int(match[1]), int((match[2] or "0").ljust(9, "0"))), ""
+    if kind == "RetryInfo":
+        return claimed_seconds(detail.get("retryDelay")), ""
     found: list[Any] = detail.get("violations") or []
     if kind != "QuotaFailure" or type(found) is not list:
         return None, ""
@@ -127,7 +125,7 @@ def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
 def _of_message(detail: object) -> tuple[int | None, str]:
     if type(detail).__name__ == "RetryInfo":
         duration = attr(detail, "retry_delay") if _has(detail, "retry_delay") else None
-        return grpc.whole_seconds(int_attr(duration, "seconds"), int_attr(duration, "nanos")), ""
+        return duration_seconds(int_attr(duration, "seconds"), int_attr(duration, "nanos")), ""
     if type(detail).__name__ != "QuotaFailure":
         return None, ""
     violations = islice(attr(detail, "violations"), _MAX_DETAILS)

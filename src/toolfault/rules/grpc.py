@@ -15,114 +15,18 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._meanings.rows import (
-    LATER,
-    UPSTREAM,
-    bug,
-    never_again,
-    outage,
-    permanent,
-    refused_values,
-    timeout,
-)
-from toolfault._retry_after import MAX_DELAY_SECONDS
+from toolfault._meanings.grpc import STATUS, TOO_LARGE, USED_UP, row_for, status_named
+from toolfault._meanings.limits import is_used_up, names_window
+from toolfault._meanings.rows import UPSTREAM, bug, never_again, permanent, timeout
+from toolfault._retry_after import duration_seconds
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules._helpers import str_attr
 
 
-_callers: Final = partial(refused_values, origin="upstream")
-_service: Final = partial(permanent, family="http", origin="upstream")
-_outage: Final = partial(outage, family="http", origin="upstream")
-
-
-def _row(
-    code: McpErrorCode,
-    category: McpErrorCategory,
-    sentence: str,
-    advice: str,
-    *,
-    retryable: bool = False,
-) -> Verdict:
-    return Verdict(
-        code=code,
-        category=category,
-        retryable=retryable,
-        sentence=sentence,
-        peer=UPSTREAM,
-        advice=advice,
-        family="http",
-        origin="upstream",
-    )
-
-
-#: The canonical statuses in the order of their numbers, so that ``list(STATUS)[14]`` is
-#: UNAVAILABLE.
-STATUS: Final[dict[str, Verdict]] = {
-    "OK": _service("{peer} reported success as a failure"),
-    "CANCELLED": _service("The call to {peer} was cancelled"),
-    "UNKNOWN": _service("{peer} failed"),
-    "INVALID_ARGUMENT": _callers("{peer} refused the values of the call"),
-    "DEADLINE_EXCEEDED": _row(
-        McpErrorCode.TOOL_TIMEOUT,
-        McpErrorCategory.TRANSIENT,
-        "{peer} did not answer in time, and whether the call was carried out is unknown",
-        LATER,
-        retryable=True,
-    ),
-    "NOT_FOUND": _callers("{peer} found nothing, or does not show it"),
-    "ALREADY_EXISTS": _callers("What was to be made exists at {peer} already"),
-    "PERMISSION_DENIED": _row(
-        McpErrorCode.PERMISSION_DENIED,
-        McpErrorCategory.AUTH,
-        "{peer} does not allow this",
-        "Other rights are needed.",
-    ),
-    "RESOURCE_EXHAUSTED": _row(
-        McpErrorCode.QUOTA_EXCEEDED,
-        McpErrorCategory.TRANSIENT,
-        "A limit of {peer} is reached",
-        LATER,
-        retryable=True,
-    ),
-    "FAILED_PRECONDITION": _callers(
-        "{peer} refused the call in the present state",
-        advice="Look at the present state, then call differently.",
-    ),
-    "ABORTED": _outage("{peer} gave the call up because of another one"),
-    "OUT_OF_RANGE": _callers("A value of the call is out of range for {peer}"),
-    "UNIMPLEMENTED": _service("{peer} can't do what was asked"),
-    "INTERNAL": _service("{peer} failed"),
-    "UNAVAILABLE": _outage("{peer} is unavailable"),
-    "DATA_LOSS": _service("{peer} lost data"),
-    "UNAUTHENTICATED": replace(
-        _row(
-            McpErrorCode.PERMISSION_DENIED,
-            McpErrorCategory.AUTH,
-            "{peer} did not accept the credentials",
-            "They are missing, wrong or expired.",
-        ),
-        refuses_credentials=True,
-    ),
-}
-
-_NAMES: Final = tuple(STATUS)
-
-_USED_UP: Final = _row(
-    McpErrorCode.QUOTA_EXCEEDED,
-    McpErrorCategory.PERMANENT,
-    "A quota of {peer} is used up",
-    "More has to be bought or granted.",
-)
-
-# The library's own words where a message exceeds its limit; and those of quotas that no short wait
-# refills.
+# The library's own words where a message exceeds its limit.
 _too_large = re.compile(
     r"(?:received|sent|trying to send) message larger than max", re.IGNORECASE
 ).search
-_period = re.compile(r"\b(?:daily|monthly|billing)\b|per[_ ]?(?:day|month)", re.IGNORECASE).search
-_moment = re.compile(r"per[_ ]?(?:\d{1,4}[_ ]?)?(?:second|minute|hour)", re.IGNORECASE).search
-
 #: How much of a text is looked at.
 _TEXT: Final = 2048
 
@@ -150,19 +54,10 @@ def verdict_for(
             it.
         peer: Who answered, as the subject of a sentence.
     """
-    name = (
-        _NAMES[status]
-        if isinstance(status, int) and 0 <= status < len(_NAMES)
-        else str(status).upper()
-    )
-    row = STATUS.get(name) or STATUS["UNKNOWN"]
+    name = status_named(status)
+    row = row_for(name)
     if name == "RESOURCE_EXHAUSTED":
-        if _too_large(text[:_TEXT]):
-            row = _callers(
-                "A message is too large for {peer}", advice="Ask for less, or send less."
-            )
-        elif delay is None and (_period(text[:_TEXT]) or (quota and not _moment(quota[:_TEXT]))):
-            row = _USED_UP
+        row = _row_of_limit(row, text[:_TEXT], quota[:_TEXT], delay)
     if not again:
         row = never_again(row)
     return replace(
@@ -172,6 +67,17 @@ def verdict_for(
         note=name if name in STATUS else "an unknown status",
         quote=quote,
     )
+
+
+def _row_of_limit(row: Verdict, text: str, quota: str, delay: int | None) -> Verdict:
+    if _too_large(text):
+        return TOO_LARGE
+    if is_used_up(text.lower(), delay):
+        return USED_UP
+    # A quota that names no short window is one of a day or more.
+    if quota and delay is None and not names_window(quota.lower()):
+        return USED_UP
+    return row
 
 
 # ---- what stands beside a status
@@ -279,17 +185,7 @@ def _delay(retry_info: bytes | int) -> int | None:
     if not isinstance(duration, bytes):
         return None
     parts = dict(_fields(duration))
-    return whole_seconds(parts.get(1, 0), parts.get(2, 0))
-
-
-def whole_seconds(count: object, nanos: object) -> int | None:
-    """
-    Return a protobuf Duration in seconds, rounded up; None: it is no sound wait.
-    """
-    if type(count) is not int or type(nanos) is not int or not 0 <= nanos < 10**9:
-        return None
-    total = count + (nanos > 0)
-    return total if 0 <= total <= MAX_DELAY_SECONDS else None
+    return duration_seconds(parts.get(1, 0), parts.get(2, 0))
 
 
 def _fields(message: bytes | int) -> Iterator[tuple[int, bytes | int]]:

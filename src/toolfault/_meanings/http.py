@@ -1,0 +1,218 @@
+"""
+The meanings of HTTP statuses that an upstream answers, for whoever reads one: in an answer, in an
+exception, in structured content or in prose.
+
+Rule 1: a row holds the status alone; headers and bodies are judged by `toolfault.rules.http`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.rows import (
+    LATER,
+    NO_USE,
+    OPERATOR,
+    UPSTREAM,
+    outage,
+    permanent,
+    refused_values,
+    timeout,
+)
+from toolfault._verdict import Verdict
+
+
+_TRANSIENT, _PERMANENT = McpErrorCategory.TRANSIENT, McpErrorCategory.PERMANENT
+
+_callers: Final = partial(refused_values, origin="upstream")
+_tools: Final = partial(permanent, family="http", origin="upstream")
+_outage: Final = partial(outage, family="http", origin="upstream")
+
+
+def _late(sentence: str) -> Verdict:
+    return replace(timeout(sentence, origin="upstream"), family="http")
+
+
+def _row(
+    code: McpErrorCode,
+    category: McpErrorCategory,
+    sentence: str,
+    advice: str = NO_USE,
+    *,
+    retryable: bool = False,
+) -> Verdict:
+    return Verdict(
+        code=code,
+        category=category,
+        retryable=retryable,
+        sentence=sentence,
+        peer=UPSTREAM,
+        advice=advice,
+        family="http",
+        origin="upstream",
+    )
+
+
+_METHOD: Final = _tools("{peer} does not accept this kind of request")
+_GONE: Final = _callers("{peer} no longer has what was asked for, or does not show it")
+_VALUES: Final = _callers("{peer} refused the values of the request")
+_CHANGED: Final = _callers(
+    "{peer} refused the request in the present state",
+    advice="Look at the present state, then call differently.",
+)
+_SIZE: Final = _callers("The request is too large for {peer}", advice="Send less.")
+_UNABLE: Final = _tools("{peer} can't do what was asked")
+FAILED: Final = _outage("{peer} failed")
+_UNREACHED: Final = _outage("{peer} could not be reached behind its own network")
+_ORIGIN_TLS: Final = _tools("{peer} has no valid TLS certificate behind its own network")
+_POLICY: Final = _row(
+    McpErrorCode.NETWORK_BLOCKED,
+    _PERMANENT,
+    "A proxy does not let the connection through",
+    OPERATOR,
+)
+LIMIT: Final = _row(
+    McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, "{peer}'s rate limit is reached", LATER, retryable=True
+)
+USED_UP: Final = _row(
+    McpErrorCode.QUOTA_EXCEEDED,
+    _PERMANENT,
+    "{peer}'s quota is used up",
+    "More has to be bought or granted.",
+)
+_DEADLINE: Final = _late(
+    "{peer} did not answer in time, and whether the request was carried out is unknown"
+)
+
+#: Status to what it means. A status that is not here: `row_for`.
+STATUS: Final[dict[int, Verdict]] = {
+    400: _callers("{peer} refused the request as malformed"),
+    401: replace(
+        _row(
+            McpErrorCode.PERMISSION_DENIED,
+            McpErrorCategory.AUTH,
+            "{peer} did not accept the credentials",
+            "They are missing, wrong or expired.",
+        ),
+        refuses_credentials=True,
+    ),
+    402: _row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, "{peer} demands payment"),
+    403: _row(
+        McpErrorCode.PERMISSION_DENIED,
+        McpErrorCategory.AUTH,
+        "{peer} does not allow this",
+        "Other rights are needed.",
+    ),
+    404: _callers("{peer} found nothing, or does not show it"),
+    405: _METHOD,
+    406: _METHOD,
+    407: _row(
+        McpErrorCode.NETWORK_BLOCKED,
+        _PERMANENT,
+        "A proxy wants credentials for the connection",
+        OPERATOR,
+    ),
+    408: _late("{peer} gave up waiting for the request, and did not carry it out"),
+    409: _callers(
+        "{peer} reports a conflict with the present state",
+        advice="Look at the present state, then call differently.",
+    ),
+    410: _GONE,
+    411: _METHOD,
+    412: _CHANGED,
+    413: _SIZE,
+    414: _SIZE,
+    415: _METHOD,
+    416: _VALUES,
+    421: _outage("{peer} did not process the request"),
+    422: _VALUES,
+    423: _outage("What was asked for is locked at {peer}"),
+    424: _CHANGED,
+    425: _outage("{peer} did not process the request"),
+    426: _METHOD,
+    428: _CHANGED,
+    429: LIMIT,
+    431: _METHOD,
+    451: _row(
+        McpErrorCode.PERMISSION_DENIED,
+        _PERMANENT,
+        "{peer} does not show this for legal reasons",
+        "No other credentials will help.",
+    ),
+    499: _tools("The request to {peer} was given up"),
+    500: FAILED,
+    501: _UNABLE,
+    502: _outage("{peer} is not reachable behind its gateway"),
+    503: _outage("{peer} is unavailable"),
+    504: _DEADLINE,
+    505: _METHOD,
+    506: _UNABLE,
+    507: _row(
+        McpErrorCode.QUOTA_EXCEEDED,
+        _PERMANENT,
+        "{peer} has no room left",
+        "Room has to be made first.",
+    ),
+    508: _UNABLE,
+    510: _UNABLE,
+    511: _row(
+        McpErrorCode.NETWORK_BLOCKED,
+        _PERMANENT,
+        "The network wants a login before it lets anything through",
+        OPERATOR,
+    ),
+    520: _UNREACHED,
+    521: _UNREACHED,
+    522: _UNREACHED,
+    523: _UNREACHED,
+    524: _DEADLINE,
+    525: _ORIGIN_TLS,
+    526: _ORIGIN_TLS,
+    527: _UNREACHED,
+    529: _outage("{peer} is overloaded"),
+    530: _UNREACHED,
+}
+
+_OTHER_4XX: Final = _callers("{peer} refused the request")
+_REDIRECT: Final = _tools("{peer} answered with a redirect that was not followed")
+_ODD: Final = _tools("{peer} gave an answer that the tool did not expect")
+
+#: Refusals and outages that a ``Proxy-Status`` field names (RFC 9209).
+PROXY_ERRORS: Final[dict[str, Verdict]] = {
+    **dict.fromkeys(
+        (
+            "http_request_denied",
+            "destination_ip_prohibited",
+            "destination_ip_unroutable",
+            "proxy_configuration_error",
+        ),
+        _POLICY,
+    ),
+    **dict.fromkeys(
+        ("http_response_timeout", "connection_read_timeout", "connection_write_timeout"), _DEADLINE
+    ),
+    "tls_certificate_error": _ORIGIN_TLS,
+}
+
+
+def row_for(status: int) -> Verdict:
+    """
+    Return the row of a status by itself, whatever number it is.
+    """
+    if (row := STATUS.get(status)) is not None:
+        return row
+    if 400 <= status < 500:
+        return _OTHER_4XX
+    if 500 <= status < 600:
+        return FAILED
+    return _REDIRECT if 300 <= status < 400 else _ODD
+
+
+def reported_status(status: int) -> Verdict:
+    """
+    Return the verdict on a status that a text reports: its row without our sentence.
+    """
+    return replace(row_for(status), sentence=None, peer=None, advice="", upstream_status=status)
