@@ -104,7 +104,7 @@ PLANTED = [
 # ---- shapes: where a name and its value may stand
 
 #: What is planted into `SHAPES`: passwords as people and generators choose them, and one that is encoded.
-PASSWORDS = ("Tr0ub4dor&3x", "Zx9#kLm2!vq", "hunter2hunter2", "c0rrect-h0rse-b4ttery")
+PASSWORDS = ("Tr0ub4dor&3x", "Zx9#kLm2!vq", "hunter2hunter2", "c0rrect-h0rse-b4ttery", "P@ssw0rd!", "tr0ub.4dor.x")
 
 #: A family, and a text with one hole for a password.
 SHAPES = [

@@ -19,7 +19,9 @@ from toolfault._redact.words import (
     PHRASE,
     PUBLIC,
     REMOVED,
+    SECRET,
     WEAK,
+    is_numbered_name,
     is_secret,
     is_sentence,
     looks_chosen,
@@ -43,6 +45,8 @@ _JOINT: Final = r"""(?x) ["'`\])]{0,2}
     (?:[ \t]{0,8}(?:→|->|=>|[|;,\t(:=])[ \t]{0,8}|[ \t]{1,24}|\r?\n[ \t]{1,40})
     [`"'(]{0,2}
     """
+# An arrow, a bar, a quote of its own, "is" before a value; not a comma alone, which lists have too.
+_EXPLICIT: Final = r"→|->|=>|[|;`:]|[ (]['\"]|\t| (?:is|was) "
 _VALUE: Final = r"""[^\s"'`<>|]{6,4096}"""
 #: After these, white space alone joins nothing: "pass user2 to the tool".
 _VERBS: Final = frozenset(("pass", "auth", "code", "codes", "pin", "otp", "salt"))
@@ -83,9 +87,21 @@ def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> tuple[in
     if joint[0].isspace() and name_end[0] in _VERBS:
         return 0, 0
     value = pattern(_VALUE).match(text, joint.end())
-    if value is None or REMOVED in value[0] or not looks_chosen(_core(value[0])):
+    if value is None or REMOVED in value[0]:
         return 0, 0
-    return value.start(), value.start() + len(_core(value[0]))
+    core = _core(value[0])
+    if "," in joint[0] and is_numbered_name(core):
+        return 0, 0
+    if not looks_chosen(core, is_value=name.strength == SECRET and _is_explicit(joint[0])):
+        return 0, 0
+    return value.start(), value.start() + len(core)
+
+
+def _is_explicit(joint: str) -> bool:
+    """
+    Tell whether what stands between a name and a text says that the text is its value.
+    """
+    return pattern(_EXPLICIT).search(joint) is not None
 
 
 def _core(value: str) -> str:

@@ -74,7 +74,7 @@ _NET_USER: Final = (
     r"(?i)((?:\bnet[ ]user[ ]|/user:)[\w.\\@-]{1,128}[ ])(?!/|\[redacted\])(\S{5,256})"
 )
 _LOGIN: Final = (
-    r"(?i)(\b(?:login|credentials?|creds|auth)[ :=]{1,3}[\w.-]{1,64}[:/])([^\s\"'`@]{6,256})"
+    r"(?i)(\b(?:login|credentials?|creds|auth)[ :=]{1,3}[\w.-]{1,64}[:/])([^\s\"'`]{6,256})"
 )
 
 
@@ -120,7 +120,7 @@ def redact_pairs(text: str) -> str:
 
 def _redact_second(found: re.Match[str], group: int = 2) -> str:
     value = found[group].rstrip(".,;:)]}")
-    if not looks_chosen(value):
+    if not looks_chosen(value, is_value=group == 3):
         return found[0]
     return f"{found[1]}{REMOVED}{found[group][len(value) :]}"
 

@@ -25,6 +25,7 @@ from toolfault._redact.words import (
     WEAK,
     is_algorithm,
     is_mixed,
+    is_numbered_name,
     is_prose,
     is_secret,
     is_sentence,
@@ -166,7 +167,9 @@ def _is_pair(text: str, name: Name, opening: re.Match[str] | None) -> bool:
         return False
     quoted = text[opening.end() : opening.end() + 64].partition(opening[1])[0]
     if name.before[0] == "[":
-        return looks_chosen(quoted) or name.strength in (HEADER, COOKIE) or len(quoted) >= 20
+        if name.strength in (HEADER, COOKIE) or len(quoted) >= 20:
+            return True
+        return looks_chosen(quoted) and not is_numbered_name(quoted)
     return not quoted.isalpha() or is_mixed(quoted)
 
 
@@ -203,14 +206,14 @@ def _form_of(strength: int, *, query: bool) -> str:
 def _list_in_brackets(text: str, start: int) -> tuple[int, int]:
     end = _match_end(_IN_BRACKETS, text, start)
     members = text[start + 1 : end].split(",")
-    if any(looks_chosen(member.strip()) for member in members[:64]):
+    if any(looks_chosen(member.strip(), is_value=True) for member in members[:64]):
         return start + 1, end
     return _NOWHERE
 
 
 def _value_on_next_line(text: str, start: int) -> tuple[int, int]:
     end = _match_end(_BARE, text, start)
-    return (start, end) if looks_chosen(text[start:end]) else _NOWHERE
+    return (start, end) if looks_chosen(text[start:end], is_value=True) else _NOWHERE
 
 
 def _between_quotes(text: str, opening: re.Match[str], strength: int) -> tuple[int, int]:

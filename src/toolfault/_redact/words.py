@@ -258,7 +258,7 @@ def is_secret(value: str, strength: int, *, loose: bool = False) -> bool:
 
 
 def _is_likely_secret(value: str, *, loose: bool) -> bool:
-    if is_number(value) or is_algorithm(value) or "://" in value:
+    if is_number(value) or is_algorithm(value) or "://" in value or value[:2] in ("~/", "./"):
         return False
     if not loose:
         return len(value) >= 4
@@ -269,7 +269,7 @@ def says_nothing(value: str) -> bool:
     """
     Tell whether a value is a word that stands where a secret is missing: none, required, invalid.
     """
-    return value.lower().rstrip(".,;:!?)]}") in SAYS_NOTHING
+    return value.lower().strip(".,;:!?()[]{}") in SAYS_NOTHING
 
 
 def is_sentence(value: str) -> bool:
@@ -300,7 +300,7 @@ def is_prose(text: str, start: int, end: int) -> bool:
     return pattern(_WORD_FOLLOWS).match(text, end) is not None
 
 
-_RANGE: Final = r"\d{1,3}(?:-\d{1,3})?"
+_RANGE: Final = r"\d{1,3}(?:-\d{1,3}|\+)?"
 _WORD_FOLLOWS: Final = r"[ ]{1,3}[a-z]{1,30}(?![\w=:])"
 
 # Masks, and variables that are still to be filled in.
@@ -361,11 +361,16 @@ _ALGORITHM: Final = r"""(?xi)
     """
 
 
-def looks_chosen(value: str) -> bool:
+def looks_chosen(value: str, *, is_value: bool = False) -> bool:
     """
-    Tell whether a value in prose looks like a password or a token.
+    Tell whether a text looks like a password or a token.
 
     Words, names, numbers, dates, paths, URLs, versions and algorithms do not.
+
+    Args:
+        value: The text.
+        is_value: Whether the place says that it is a value, not a word of a sentence; then a digit
+            or a sign suffices.
     """
     core = value.strip("\"'`.,;:()<>")
     if not 6 <= len(core) <= 4096 or is_algorithm(core):
@@ -374,23 +379,38 @@ def looks_chosen(value: str) -> bool:
         return False
     if core.isalpha():
         return len(core) >= 16 and len(pattern(_CASE_CHANGE).findall(core[:64])) >= 4
+    if is_value:
+        return pattern(_DIGIT_OR_SIGN).search(core) is not None
+    if pattern(_PAIR).match(core):
+        return False
     return pattern(_LETTERS_AND_DIGITS).search(core) is not None or (
         pattern(_SIGN_INSIDE).search(core) is not None
     )
 
 
-# Paths, URLs, addresses, file names, calls, pairs, times, versions, placeholders, tags.
+# Paths, URLs, addresses, file names, calls, times, versions, placeholders, tags.
 _NOT_CHOSEN: Final = r"""(?x)
       \.{0,2}[/\\] | ~/ | [\w+.-]{1,20}:// | [A-Za-z]:[\\/]
     | [\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\Z
-    | [\w./-]{1,128}\.[a-z]{1,5}(?::\d{1,9})?\Z
+    | [\w./-]{1,128}\.(?:[a-z]{2,5}|[chr])(?::\d{1,9})?\Z
     | [A-Za-z_][\w.]{0,80}[(\[]
-    | [A-Za-z_][\w-]{0,40}=(?=[^=\s])
     | [\d:.,TZ+/-]{1,64}\Z | v?\d{1,5}(?:\.\d{1,5}){1,4}
     | [$%{<\[*] | --
     | [\w.-]{1,64}:\d{1,5}\Z
     """
+_PAIR: Final = r"[A-Za-z_][\w-]{0,40}=(?=[^=\s])"
 _CASE_CHANGE: Final = r"[a-z][A-Z]"
-# A run of five letters and digits, at least, that has both.
-_LETTERS_AND_DIGITS: Final = r"(?=[0-9]{0,20}[A-Za-z])(?=[A-Za-z]{0,20}[0-9])[A-Za-z0-9]{5}"
-_SIGN_INSIDE: Final = r"[A-Za-z0-9][!@#$%^*+~?]{1,3}[A-Za-z0-9]"
+_DIGIT_OR_SIGN: Final = r"[0-9!@#$%^&*+=~?]"
+# A run of four letters and digits, at least, that has both.
+_LETTERS_AND_DIGITS: Final = r"(?=[0-9]{0,20}[A-Za-z])(?=[A-Za-z]{0,20}[0-9])[A-Za-z0-9]{4}"
+_SIGN_INSIDE: Final = r"[A-Za-z0-9][!@#$%^&*+~?]{1,3}[A-Za-z0-9]"
+
+
+def is_numbered_name(value: str) -> bool:
+    """
+    Tell whether a value is a name with a number, as of a field or a variable: address2, line_1.
+    """
+    return len(value) <= 64 and pattern(_NUMBERED).fullmatch(value) is not None
+
+
+_NUMBERED: Final = r"[a-z][a-z_]{0,60}\d{1,2}"
