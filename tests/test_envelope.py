@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfault import InvalidEnvelope, McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault
+from toolfault import InvalidEnvelope, McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault, parse
 from toolfault._codes import DEFAULTS
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS, whole_seconds
+from toolfault._prose.everruns import exact
+from toolfault.dialects import a2c_smcp
 
 
 ENVELOPES = st.builds(
@@ -218,3 +220,86 @@ with ThreadPoolExecutor(8) as threads:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert said == "1\n"
+
+
+# ---- JSON text, and the later revision
+
+LEAST = '"code": "internal", "message": "m", "category": "permanent", "retryable": false'
+
+
+@pytest.mark.parametrize(
+    "ignored",
+    [
+        '"x": {"a": 1, "a": 2}',
+        '"x": 1, "x": 2',
+        '"x": [{"code": 1, "code": 2}]',
+        '"x": ' + "[" * 100_000 + "]" * 100_000,
+        '"x": ' + '{"a":' * 50_000 + "1" + "}" * 50_000,
+        '"x": "' + "[" * 10 + '", "y": ' + '["\\"[",' * 5000 + "1" + "]" * 5000,
+    ],
+    ids=["an object", "twice", "in a list", "deep arrays", "deep objects", "brackets in texts"],
+)
+@pytest.mark.parametrize("spell", [str, str.encode])
+def test_ignored_members_may_be_anything(ignored, spell):
+    envelope = McpExecuteError.from_json(spell(f"{{{LEAST}, {ignored}}}"))
+
+    assert envelope == McpExecuteError.new("internal", "m")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "}" * 100_000, "[" * 100_000 + "]" * 100_001])
+def test_brackets_that_do_not_match_are_no_json(text):
+    with pytest.raises(ValueError, match=r"closes nothing|is missing|Extra data"):
+        McpExecuteError.from_json(text)
+
+
+def test_a_member_of_the_contract_must_not_repeat():
+    with pytest.raises(InvalidEnvelope, match="duplicate field: message"):
+        McpExecuteError.from_json(f'{{{LEAST}, "x": 1, "x": 2, "message": "n"}}')
+
+
+@pytest.mark.parametrize(
+    ("revision", "code"), [("0.36", McpErrorCode.UNKNOWN), ("0.48", McpErrorCode.PERMISSION_DENIED)]
+)
+def test_the_eleventh_code_of_the_later_revision(revision, code):
+    wire = {"code": "insufficient_scope", "message": "m", "category": "auth", "retryable": False}
+
+    for envelope in (
+        McpExecuteError.from_wire(wire, revision=revision),
+        McpExecuteError.from_json(json.dumps(wire), revision=revision),
+    ):
+        assert (envelope.code, envelope.category, envelope.retryable) == (code, "auth", False)
+    assert McpExecuteError.from_wire(wire).code is McpErrorCode.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "early", "late"),
+    [
+        ("insufficient_scope: repo", "internal", "permission_denied"),
+        ("INSUFFICIENT_SCOPE: timed out", "tool_timeout", "permission_denied"),
+        ("forbidden: insufficient_scope", "permission_denied", "permission_denied"),
+        ("internal: insufficient_scope:", "internal", "internal"),
+    ],
+)
+def test_the_prefix_of_the_later_revision(text, early, late):
+    assert (exact(text), exact(text, "0.36"), exact(text, "0.48")) == (early, early, late)
+
+
+def test_the_later_code_is_parsed_and_kept_as_it_came():
+    wire = {"code": "insufficient_scope", "message": "m", "category": "auth", "retryable": False}
+
+    fault = parse({"isError": True, "content": [], "structuredContent": wire})
+
+    assert (fault.code, fault.envelope.category) == (McpErrorCode.PERMISSION_DENIED, "auth")
+    assert fault.received == wire
+    assert a2c_smcp.decode(a2c_smcp.encode(fault)).code is McpErrorCode.PERMISSION_DENIED
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ud83d\ude00"])
+def test_a_lone_surrogate_is_written_as_json(text):
+    envelope = McpExecuteError.new("internal", text).with_hint(text).with_cause(text)
+
+    written = json.loads(envelope.model_dump_json())
+
+    assert written["message"] == written["hint"] == written["cause_chain"][0]
+    assert written["message"].encode()
+    assert envelope.model_dump()["message"] == text

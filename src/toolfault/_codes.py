@@ -154,11 +154,27 @@ _CODES: Final = {code.value: code for code in McpErrorCode}
 _CATEGORIES: Final = {category.value: category for category in McpErrorCategory}
 
 
-def fold_code(wire: str) -> McpErrorCode:
+Revision: TypeAlias = Literal["0.36", "0.48"]
+"""
+The revisions of Everruns' contract: the second has a code ``insufficient_scope``, which reads as
+``permission_denied``.
+"""
+
+_LATER_CODES: Final = {"insufficient_scope": McpErrorCode.PERMISSION_DENIED}
+
+
+def fold_code(wire: str, revision: Revision = "0.36") -> McpErrorCode:
     """
     Return the code with this wire string; `McpErrorCode.UNKNOWN` if there is none.
+
+    Args:
+        wire: The string as it came.
+        revision: Whose codes are known.
     """
-    return _CODES.get(wire, McpErrorCode.UNKNOWN)
+    known = _CODES.get(wire)
+    if known is None and revision == "0.48":
+        known = _LATER_CODES.get(wire)
+    return McpErrorCode.UNKNOWN if known is None else known
 
 
 def fold_category(wire: str) -> McpErrorCategory:

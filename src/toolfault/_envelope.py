@@ -9,22 +9,25 @@ Rule 3: no I/O, no framework.
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Final, Literal, NoReturn, Self
+from typing import Annotated, Any, Final, Literal, NoReturn, Self, TypeAlias
 
-from pydantic import VERSION, BaseModel, ConfigDict, Field
+from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer
 
 from toolfault._codes import (
     DEFAULTS,
     McpErrorCategory,
     McpErrorCode,
+    Revision,
     category_named,
     code_named,
     fold_category,
     fold_code,
 )
 from toolfault._json import is_array, is_mapping
+from toolfault._text import encodable
 
 
 #: The longest wait that the wire can carry: an unsigned 32-bit integer.
@@ -89,6 +92,10 @@ def whole_seconds(wait: float | timedelta) -> int:
 _DEFERRED: Final = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
 
 
+#: A lone surrogate is no UTF-8, so JSON text has U+FFFD in its place.
+_Text: TypeAlias = Annotated[str, PlainSerializer(encodable, return_type=str, when_used="json")]
+
+
 class McpExecuteError(BaseModel):
     """
     What one failed tool call tells its caller.
@@ -124,14 +131,14 @@ class McpExecuteError(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=_DEFERRED)
 
     code: McpErrorCode
-    message: str
+    message: _Text
     category: McpErrorCategory
     retryable: Annotated[bool, Field(strict=True)]
     retry_after_seconds: (
         Annotated[int, Field(strict=True, ge=0, le=MAX_RETRY_AFTER_SECONDS)] | None
     ) = None
-    hint: str | None = None
-    cause_chain: tuple[str, ...] = ()
+    hint: _Text | None = None
+    cause_chain: tuple[_Text, ...] = ()
 
     def __new__(cls, *_args: object, **_values: object) -> Self:
         """
@@ -224,13 +231,17 @@ class McpExecuteError(BaseModel):
         return wire
 
     @classmethod
-    def from_wire(cls, obj: object) -> "McpExecuteError":
+    def from_wire(cls, obj: object, *, revision: Revision = "0.36") -> "McpExecuteError":
         """
-        Return the envelope that an object of the wire is, by the contract's strict decoder (E17 to
-        E25).
+        Decode an object of the wire strictly (E17 to E25).
 
         An unknown code or category folds to ``unknown``; unknown members are ignored. Keep the
         object itself where it is to be forwarded.
+
+        Args:
+            obj: Any object.
+            revision: The revision of Everruns whose codes are known. From 0.48 on there is
+                ``insufficient_scope``, which reads as ``permission_denied``.
 
         Raises:
             InvalidEnvelope: A member is missing, of the wrong type, or out of range.
@@ -258,7 +269,7 @@ class McpExecuteError(BaseModel):
             if not isinstance(cause, str):
                 _refuse("wrong-type", "cause_chain")
         return trusted_envelope(
-            code=fold_code(code),
+            code=fold_code(code, revision),
             message=message,
             category=fold_category(category),
             retryable=retryable,
@@ -268,18 +279,22 @@ class McpExecuteError(BaseModel):
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> "McpExecuteError":
+    def from_json(cls, text: str | bytes, *, revision: Revision = "0.36") -> "McpExecuteError":
         """
-        Return the envelope that a JSON text is; stricter than `from_wire` in that a repeated member
-        is an error.
+        Parse an envelope from JSON; stricter than `from_wire`: a repeated member is an error.
+
+        Args:
+            text: The JSON.
+            revision: Whose codes are known, as for `from_wire`.
 
         Raises:
             InvalidEnvelope: A member is missing, repeated, of the wrong type, or out of range.
             ValueError: The text is no JSON.
         """
-        return cls.from_wire(
-            json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant)
-        )
+        obj = _parse_json(text)
+        if isinstance(obj, _JsonObject) and obj.repeated in cls.model_fields:
+            _refuse("duplicate-field", obj.repeated)
+        return cls.from_wire(obj, revision=revision)
 
 
 def trusted_envelope(
@@ -339,9 +354,65 @@ def _refuse(kind: Kind, field: str) -> NoReturn:
     raise InvalidEnvelope(kind, field)
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    obj = dict(pairs)
+# ---- JSON text
+
+
+class _JsonObject(dict[str, Any]):
+    """
+    An object with the name of a member that it repeats; "" if it repeats none.
+    """
+
+    repeated: str = ""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> _JsonObject:
+    obj = _JsonObject(pairs)
     if len(obj) < len(pairs):
         names = [name for name, _ in pairs]
-        _refuse("duplicate-field", next(name for name in names if names.count(name) > 1))
+        obj.repeated = next((n for n in McpExecuteError.model_fields if names.count(n) > 1), "")
     return obj
+
+
+def _parse_json(text: str | bytes) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
+    except RecursionError:
+        pass
+    # Members that are ignored may lie as deep as they want.
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text))
+    shallow = _without_depth(text)
+    return json.loads(shallow, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
+
+
+#: How deep the members of a text are parsed; no member of the contract lies deeper than three.
+_MAX_DEPTH: Final = 100
+
+_TOKENS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_CLOSING: Final = {"[": "]", "{": "}"}
+
+
+def _without_depth(text: str) -> str:
+    """
+    Return a JSON text whose arrays and objects are empty below `_MAX_DEPTH` levels.
+
+    Raises:
+        ValueError: A bracket is not closed, or closed by another.
+    """
+    kept: list[str] = []
+    expected: list[str] = []
+    start = 0
+    for match in _TOKENS.finditer(text):
+        token = match[0]
+        if token in _CLOSING:
+            expected.append(_CLOSING[token])
+            if len(expected) == _MAX_DEPTH:
+                kept.append(text[start : match.end()])
+        elif token in ("]", "}"):
+            if not expected or expected.pop() != token:
+                raise ValueError(f"{token} closes nothing")
+            if len(expected) == _MAX_DEPTH - 1:
+                start = match.start()
+    if expected:
+        raise ValueError(f"{expected[-1]} is missing")
+    return "".join((*kept, text[start:]))

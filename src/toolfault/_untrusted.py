@@ -116,7 +116,7 @@ def decode_envelope(
         texts: Asked for texts beside the object, if its message is empty.
     """
     try:
-        envelope = McpExecuteError.from_wire(body)
+        envelope = McpExecuteError.from_wire(body, revision="0.48")
     except InvalidEnvelope:
         return None
     message = sanitize(envelope.message, MESSAGE_BYTES) or sanitize_first(texts()) or SILENT

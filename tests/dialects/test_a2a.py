@@ -554,3 +554,41 @@ def test_no_payload_raises_out_of_a_reader(payload, binding, profile):
         assert len(fault.envelope.message.encode()) <= 2048
         for again in BINDINGS:
             json.dumps(a2a.encode(fault, binding=again), allow_nan=True)
+
+
+# ---- protocol-droid as its own server writes it
+
+
+@pytest.mark.parametrize(
+    ("error", "variant", "detail"),
+    [
+        ({"code": -32601, "message": "Method not found"}, Variant.METHOD_NOT_FOUND, ""),
+        ({"code": -32601, "message": "Method not implemented"}, Variant.METHOD_NOT_IMPLEMENTED, ""),
+        ({"code": -32601, "message": "x", "data": {"method": "m"}}, Variant.METHOD_NOT_IMPLEMENTED, "m"),
+        ({"code": -32603, "message": "Internal error"}, Variant.INTERNAL_ERROR, ""),
+        ({"code": -32603, "message": "disk full"}, Variant.INTERNAL_ERROR, "disk full"),
+        ({"code": -32000, "message": "Content-Type not supported"}, Variant.CONTENT_TYPE_NOT_SUPPORTED, ""),
+        ({"code": -32601, "message": []}, Variant.METHOD_NOT_FOUND, ""),
+    ],
+)
+def test_a_variant_is_told_by_number_and_text(error, variant, detail):
+    assert A2aError.from_jsonrpc(error) == A2aError(variant, detail)
+
+
+@pytest.mark.parametrize(
+    ("variant", "message"),
+    [
+        (Variant.METHOD_NOT_FOUND, "Method not found"),
+        (Variant.METHOD_NOT_IMPLEMENTED, "Method not implemented"),
+        (Variant.INVALID_PARAMS, "Invalid params"),
+        (Variant.INTERNAL_ERROR, "Internal error"),
+        (Variant.CONTENT_TYPE_NOT_SUPPORTED, "Content-Type not supported"),
+        (Variant.AUTHENTICATION_REQUIRED, "Authentication required"),
+        (Variant.AUTHENTICATION_FAILED, "Authentication failed"),
+    ],
+)
+def test_messages_are_the_fixed_texts_of_the_crate(variant, message):
+    error = A2aError(variant, "detail")
+
+    assert error.message() == message
+    assert error.to_jsonrpc()["message"] == ("detail" if variant is Variant.INTERNAL_ERROR else message)

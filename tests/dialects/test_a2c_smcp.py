@@ -53,7 +53,7 @@ PAGE = Path(__file__).parents[2] / "specs" / "a2c-smcp.md"
 
 TEXTS = st.text(st.characters(), max_size=20)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=10,
 )
@@ -317,7 +317,7 @@ def test_without_a_message_the_user_reads_what_the_code_means():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "1.2", "1.2.3.4", "1.2.x", "1.2.3\n", "1.2.3-dev", "².0.0", "1" * 11 + ".0.0"]
+    "text", ["", "1", "1.2", "1.2.3.4", "1.2.x", "1.2.3\n", "1.2.3-dev", "².0.0", "1" * 1001 + ".0.0"]
 )
 def test_what_is_no_version(text):
     with pytest.raises(ValueError):
@@ -717,3 +717,47 @@ def test_what_an_agent_sees_of_an_ack_is_redacted_and_capped():
     assert key not in repr(view)
     assert len(repr(view)) < 400
     assert agent_view({"code": 4015, "message": "m", "mcp_server": 7, "mcp_server_name": "docs"}).mcp_server == "docs"
+
+
+# ---- as the reference implementations have it
+
+
+@pytest.mark.parametrize(
+    ("meta", "_meta", "kind"),
+    [
+        ({"k": 1}, {"error_code": 4006}, "auth"),
+        ({"a2c_timeout": True}, {"k": 1}, "timeout"),
+        ({"a2c_timeout": False}, {"a2c_timeout": True}, "failed"),
+        ([], {"a2c_cancelled": True}, "cancelled"),
+        ({"a2c_cancelled": True}, 7, "cancelled"),
+    ],
+)
+def test_both_spellings_of_meta_count(meta, _meta, kind):
+    result = {"isError": True, "content": [{"type": "text", "text": "m"}], "meta": meta, "_meta": _meta}
+
+    assert read_tool_result(result).kind == kind
+
+
+@pytest.mark.parametrize("text", ["00000000000000000001.2.3", "1.18446744073709551615.3", "1.2." + "0" * 500 + "3"])
+def test_a_version_has_no_longest_number(text):
+    parsed = Version.parse(text)
+
+    assert str(parsed) == ".".join(str(int(part)) for part in text.split("."))
+    assert check_version(text, parsed) is None
+
+
+def test_null_details_are_not_absent_ones():
+    plain = ErrorPayload.new(4017, "m")
+    null = plain.with_details(None)
+
+    assert plain.to_wire() != null.to_wire()
+    assert plain != null
+    assert len({plain, null, ErrorPayload.new(4017, "m")}) == 2
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("-inf")], {"a": {"b": [float("nan")]}}])
+def test_the_wire_is_json(value):
+    payload = ErrorPayload.from_wire({"code": 4017, "message": "m", "details": value, "other": value})
+
+    json.dumps(payload.to_wire(), allow_nan=False)
+    assert payload.to_wire().keys() == {"code", "message", "details", "other"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolfault._codes import McpErrorCode
+from toolfault._codes import McpErrorCode, Revision
 
 
 _UPPER_ASCII: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
@@ -22,15 +22,22 @@ _STARTS: Final = (
 )
 
 
-def exact(text: str) -> McpErrorCode:
+def exact(text: str, revision: Revision = "0.36") -> McpErrorCode:
     """
     Return the code that Everruns' own classifier gives a message.
 
     It is kept to the letter, so that both sides of a wire agree; for anything else `careful` is the
     better reader.
+
+    Args:
+        text: The message.
+        revision: Whose classifier. From 0.48 on, ``insufficient_scope:`` is asked first of the
+            prefixes that stand before ``internal:``, and reads as ``permission_denied``.
     """
     # str.lower() folds the Kelvin sign to k; the contract does not.
     low = text.lower() if text.isascii() else text.translate(_UPPER_ASCII)
+    if revision == "0.48" and low.startswith("insufficient_scope:"):
+        return McpErrorCode.PERMISSION_DENIED
     for starts, code in _STARTS:
         if low.startswith(starts):
             return code

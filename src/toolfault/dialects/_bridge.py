@@ -205,7 +205,7 @@ def _as_received(fault: ToolFault, envelope: dict[str, Any]) -> tuple[str, dict[
     """
     raw = fault.received
     try:
-        folded = McpExecuteError.from_wire(raw)
+        folded = McpExecuteError.from_wire(raw, revision="0.48")
     except InvalidEnvelope:
         folded = None
     if folded is None or (folded.code, folded.category) != (

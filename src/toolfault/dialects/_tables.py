@@ -221,12 +221,16 @@ def translated(
         reason: What `reason_in` finds beside it. None: nothing.
     """
     if source == target:
-        return fold_code(str(code)).value if source == "mcp" else code
+        return _fold(code).value if source == "mcp" else code
     if source == "mcp":
-        code = fold_code(str(code)).value
+        code = _fold(code).value
     if (table := _TABLES.get((source, target))) is not None:
         return table.image(code, reason)
     return translated(translated(code, source, "mcp", reason), "mcp", target)
+
+
+def _fold(code: Code) -> McpErrorCode:
+    return fold_code(str(code), "0.48")
 
 
 def comes_back(
@@ -244,7 +248,7 @@ def meaning(
     """
     Return what a code means in the contract's words: code, category, retryable.
     """
-    known = fold_code(str(translated(code, source, "mcp", reason)))
+    known = _fold(translated(code, source, "mcp", reason))
     category, retryable = _OVERRIDES.get((source, code), DEFAULTS[known])
     return known, category, retryable
 

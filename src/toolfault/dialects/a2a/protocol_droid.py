@@ -1,11 +1,9 @@
 """
-The errors of protocol-droid 0.4, whose numbers contradict the official table.
+The errors of protocol-droid, whose numbers contradict the official table.
 
-Rule 1: the numbers are those of its documentation. Its fixed messages are not published: these are
-ours, and no
-    reader may look at them.
-Rule 2: what a variant carries goes into ``data``, but for `InternalError`, whose message is the
-message.
+Rule 1: numbers and fixed messages are those of the crate (0.7).
+Rule 2: the crate's own server sends number and message alone. What a variant carries goes into
+``data`` here, and the detail of an internal error into the message.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ _ROWS: Final = {
     Variant.METHOD_NOT_IMPLEMENTED: _Row(-32601, "Method not implemented", "method"),
     Variant.INVALID_PARAMS: _Row(-32602, "Invalid params", "reason"),
     Variant.INTERNAL_ERROR: _Row(-32603, "Internal error"),
-    Variant.CONTENT_TYPE_NOT_SUPPORTED: _Row(-32000, "Content type not supported", "received"),
+    Variant.CONTENT_TYPE_NOT_SUPPORTED: _Row(-32000, "Content-Type not supported", "received"),
     Variant.AUTHENTICATION_REQUIRED: _Row(-32001, "Authentication required"),
     Variant.AUTHENTICATION_FAILED: _Row(-32002, "Authentication failed", "reason"),
 }
@@ -88,14 +86,13 @@ class A2aError:
 
     def message(self) -> str:
         """
-        Return the message: a fixed text, but for an internal error that has a detail.
+        Return the fixed message of the variant.
         """
-        internal = self.variant is Variant.INTERNAL_ERROR and self.detail
-        return encodable(self.detail) if internal else _ROWS[self.variant].message
+        return _ROWS[self.variant].message
 
     def data(self) -> dict[str, Any] | None:
         """
-        Return what goes into ``data``. None: nothing does.
+        Return the ``data`` with what the variant carries, or None if it carries nothing.
         """
         member = _ROWS[self.variant].carries
         return {member: encodable(self.detail)} if member and self.detail else None
@@ -107,26 +104,40 @@ class A2aError:
         Args:
             beside: Further members of ``data``.
         """
+        message = self.message()
+        if self.variant is Variant.INTERNAL_ERROR and self.detail:
+            # No member of ``data`` has it.
+            message = encodable(self.detail)
+        error: dict[str, Any] = {"code": self.code(), "message": message}
         data = {**(self.data() or {}), **beside}
-        error: dict[str, Any] = {"code": self.code(), "message": self.message()}
         return {**error, "data": data} if data else error
 
     @classmethod
     def from_jsonrpc(cls, obj: object) -> Self | None:
         """
-        Return the error that a JSON-RPC error is. None: protocol-droid has no such number. Never
-        raises.
+        Return the error of a JSON-RPC error, or None for a number that protocol-droid has not.
+
+        Never raises.
         """
         error = as_mapping(obj)
         variant = variant_of(error.get("code"))
         if variant is None:
             return None
-        data = error.get("data")
-        if variant is Variant.METHOD_NOT_FOUND and "method" in as_mapping(data):
+        message, data = error.get("message"), error.get("data")
+        if variant is Variant.METHOD_NOT_FOUND and _is_not_implemented(message, data):
             variant = Variant.METHOD_NOT_IMPLEMENTED
-        row = _ROWS[variant]
-        if variant is Variant.INTERNAL_ERROR:
-            detail = error.get("message")
-        else:
-            detail = as_mapping(data).get(row.carries, data) if row.carries else None
+        detail = _detail(variant, message, data)
         return cls(variant, detail if isinstance(detail, str) else "")
+
+
+def _is_not_implemented(message: object, data: object) -> bool:
+    # Two variants share one number. The crate's own server sends no data, so the text decides.
+    row = _ROWS[Variant.METHOD_NOT_IMPLEMENTED]
+    return message == row.message or row.carries in as_mapping(data)
+
+
+def _detail(variant: Variant, message: object, data: object) -> object:
+    row = _ROWS[variant]
+    if variant is Variant.INTERNAL_ERROR:
+        return None if message == row.message else message
+    return as_mapping(data).get(row.carries, data) if row.carries else None

@@ -28,7 +28,7 @@ from toolfault.dialects.a2c_smcp._tool_result import (
     ToolFailure,
     meta_of,
     read_tool_result,
-    respelled,
+    respell,
     texts_of,
     write_tool_result,
 )
@@ -225,6 +225,6 @@ def _as_it_came(
         ):
             return None
     else:
-        body = respelled(body, protocol)
+        body = respell(body, protocol)
     again = decode(body, protocol=protocol, store=store)
     return body if again is not None and again.envelope == fault.envelope else None

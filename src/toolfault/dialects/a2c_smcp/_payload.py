@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolfault._json import is_mapping
+from toolfault._json import JsonCopier, is_mapping
+from toolfault._text import safe_str
 from toolfault.dialects.a2c_smcp._codes import (
     READ,
     ErrorCode,
@@ -32,6 +33,9 @@ _TEXTS: Final = (
     *("mcp_server_name", "mcp_server", "capability"),
 )
 _MODELLED: Final = frozenset({"code", "message", "details", *_TEXTS})
+
+#: How deep details are written as objects; what lies deeper becomes text.
+_MAX_DEPTH: Final = 100
 
 #: Codes are 64-bit integers with a sign; what exceeds them is a number in no other language.
 CODES: Final = range(-(2**63), 2**63)
@@ -222,18 +226,40 @@ class ErrorPayload(BaseModel):
             raise ValueError(f"{name} is a text, not {value!r}")
         return self.model_copy(update={name: value})
 
+    # ---- comparing
+
+    def __eq__(self, other: object) -> bool:
+        """
+        Tell whether another payload is the same on the wire: details that are null are not absent.
+        """
+        if not super().__eq__(other):
+            return False
+        return _has_details(self) == _has_details(other)
+
+    def __hash__(self) -> int:
+        """
+        Return a hash of code and message, which equal payloads share.
+        """
+        return hash((self.code, self.message))
+
     # ---- the wire
 
     def to_wire(self) -> dict[str, Any]:
         """
-        Return the object for the wire: modelled members in the protocol's order, then the others as
-        they came.
+        Return the object for the wire: modelled members in the protocol's order, then the others.
+
+        They are as they came, but for numbers that no JSON has, which become null.
         """
         wire: dict[str, Any] = {"code": int(self.code), "message": self.message}
-        if "details" in self.model_fields_set:
-            wire["details"] = self.details
-        wire |= {name: value for name in _TEXTS if (value := getattr(self, name)) is not None}
-        return wire | (self.model_extra or {})
+        if _has_details(self):
+            wire["details"] = _as_json(self.details)
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if value is not None:
+                wire[name] = value
+        for name, value in (self.model_extra or {}).items():
+            wire[name] = _as_json(value)
+        return wire
 
     @classmethod
     def from_wire(cls, obj: object) -> ErrorPayload:
@@ -291,6 +317,15 @@ class ErrorPayload(BaseModel):
 
 
 _set = object.__setattr__
+
+
+def _has_details(payload: object) -> bool:
+    return "details" in getattr(payload, "model_fields_set", ())
+
+
+def _as_json(value: Any) -> Any:
+    copier = JsonCopier(text=lambda text, _name: text, key=str, other=safe_str, depth=_MAX_DEPTH)
+    return copier.copy(value)
 
 
 def _refuse(kind: Literal["missing-field", "wrong-type", "out-of-range"], name: str) -> NoReturn:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from toolfault._json import is_array, is_mapping
+from toolfault._json import as_mapping, is_array, is_mapping
 from toolfault._text import CAUSE_BYTES, encodable
 from toolfault._untrusted import ID_BYTES, sanitize, sanitize_first
 from toolfault.dialects.a2c_smcp._codes import WRITTEN, ErrorCode, Protocol
@@ -163,19 +163,24 @@ def write_tool_result(
     return _failed(message, {**(meta or {}), **marks})
 
 
-def respelled(result: Mapping[Any, Any], protocol: Protocol) -> dict[str, Any]:
+def respell(result: Mapping[Any, Any], protocol: Protocol) -> dict[str, Any]:
     """
-    Return a tool result with its ``meta``, and the marker of a timeout, in a version's spelling;
-    else as it is.
+    Return a tool result with its ``meta``, and the marker of a timeout, in a version's spelling.
+
+    The rest stays as it is.
     """
-    meta, name = dict(meta_of(result)), "meta" if is_mapping(result.get("meta")) else "_meta"
+    name = "meta" if is_mapping(result.get("meta")) else "_meta"
+    meta = dict(as_mapping(result.get(name)))
     marker = _OLD_TIMEOUT if protocol == "0.2" else _TIMEOUT
-    if _kind(meta)[0] == "timeout" and meta.get(marker) is not True:
+    if _kind(meta_of(result))[0] == "timeout" and meta.get(marker) is not True:
         meta[marker] = True
-    return {
-        ("meta" if key == name else key): (meta if key == name else value)
-        for key, value in result.items()
-    }
+    spelled: dict[str, Any] = {}
+    for key, value in result.items():
+        if key == name:
+            spelled["meta"] = meta
+        else:
+            spelled[key] = value
+    return spelled
 
 
 def write_cancelled(message: str, *, reason: str | None = None) -> dict[str, Any]:
@@ -229,13 +234,11 @@ _TROUBLE: Final = {
 
 def meta_of(result: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """
-    Return a result's ``meta``, in whichever spelling; empty if there is none.
+    Return a result's ``meta`` in whichever spelling, both merged; empty if there is none.
+
+    Where both have a member, the protocol's own spelling counts.
     """
-    for name in ("meta", "_meta"):
-        meta = result.get(name)
-        if is_mapping(meta):
-            return meta
-    return {}
+    return {**as_mapping(result.get("_meta")), **as_mapping(result.get("meta"))}
 
 
 def texts_of(result: Mapping[Any, Any]) -> Iterable[str]:

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 
 #: Digits of ASCII alone: no sign, space, underscore or foreign numeral, all of which `int` takes.
-_TRIPLE: Final = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})\.([0-9]{1,10})")
+#: The protocol bounds no number; this many digits are parsed.
+_TRIPLE: Final = re.compile(r"([0-9]{1,1000})\.([0-9]{1,1000})\.([0-9]{1,1000})")
 
 
 class Version(NamedTuple):
@@ -24,14 +25,14 @@ class Version(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Version:
         """
-        Return the version that a text is.
+        Parse a version.
 
         Raises:
             ValueError: It is not exactly three numbers with dots between them.
         """
         found = _TRIPLE.fullmatch(text)
         if found is None:
-            raise ValueError(f"no version of the form 0.0.0: {text[:64]!r}")
+            raise ValueError(f"a version has the form 0.0.0, not {text[:64]!r}")
         return cls(*map(int, found.groups()))
 
     def accepts(self, client: Version) -> bool:
