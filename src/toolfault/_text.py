@@ -357,6 +357,22 @@ _CLOSING: Final = r"</([A-Za-z][\w:.-]{0,60})"
 _TAG: Final = r"<[?!][^<>]{0,500}>?|</?([A-Za-z][\w:.-]{0,60})(?:[\s/][^<>]{0,2000})?(?:>|\Z)"
 
 
+def telling_lines(text: str) -> str:
+    """
+    Return the first line of a text, and what a label or a colon announces below it, on one line.
+    """
+    first, *others = text.strip()[:WINDOW].splitlines() or [""]
+    lines = [first]
+    for line in others[:_MAX_TOLD]:
+        if _labelled(line) or lines[-1].rstrip().endswith(":"):
+            lines.append(line.strip())
+    return " ".join(lines).strip()
+
+
+_MAX_TOLD: Final = 50
+_labelled = re.compile(r"\s*(?:stderr|hint|reason|caused by|error)\s*:", re.IGNORECASE).match
+
+
 def quote(text: str) -> str:
     """
     Return a text as a quotation: on one line, between double quotes that it holds no more.

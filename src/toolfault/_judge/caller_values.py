@@ -24,6 +24,9 @@ _MAX_VALUES: Final = 1000
 _MAX_DEPTH: Final = 8
 _MAX_SEARCHED: Final = 200_000
 
+#: How many arguments are looked for in the text of an exception.
+_MAX_QUOTED: Final = 64
+
 #: The shortest value, in characters, that is looked for inside a longer argument.
 _MIN_INSIDE: Final = 2
 
@@ -101,6 +104,17 @@ class CallerValues:
         """
         for field, given in self._values():
             if isinstance(given, str) and given.startswith(text):
+                return field
+        return None
+
+    def argument_quoted_in(self, text: str) -> str | None:
+        """
+        Return the dotted path of the argument that a text quotes whole; None: it quotes none.
+        """
+        for field, given in self._values()[:_MAX_QUOTED]:
+            if not isinstance(given, str) or not 0 < len(given) <= _MAX_PATH:
+                continue
+            if f"'{given}'" in text or f'"{given}"' in text:
                 return field
         return None
 

@@ -12,6 +12,7 @@ server's.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Final
 
@@ -55,7 +56,7 @@ from toolfault._judge.refused_values import Refused, is_conversion, reason_of, r
 from toolfault._meanings.violations import violations
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
-from toolfault._text import quote, safe_str, text_of
+from toolfault._text import quote, safe_str, telling_lines, text_of
 from toolfault._untrusted import read_facts
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
@@ -362,9 +363,7 @@ def _judge_alone(
     text = authored_text(case, exc)
     meant = _ON_PURPOSE.get(name)
     if name in HOST_ERRORS:
-        said = careful(text, tool=case.call.tool, arguments=case.call.arguments)
-        meant = said or INTERNAL
-        reason = f"prose, {reason}" if said else reason
+        meant, reason = _classified(case, text, reason)
     elif is_bare_key(exc, text) or (isinstance(exc, NotImplementedError) and not text):
         return _crash(exc, verdict, reason)
     elif meant is _INVALID and isinstance(exc, ValueError) and names_environment(exc):
@@ -372,8 +371,19 @@ def _judge_alone(
     elif meant is None:
         # A class of a package with a rule keeps its code; a builtin that only code meets says
         # nothing.
-        meant = INTERNAL if verdict.family in SILENT and name.startswith("builtins.") else verdict
+        says_nothing = verdict.family in SILENT and name.startswith("builtins.")
+        meant = INTERNAL if says_nothing else verdict
+        if says_nothing and is_unexplained(exc, name):
+            meant, reason = _classified(case, text, reason)
     return Finding(verdict=meant, leaf=exc, reason=reason, deliberate=True, text=text)
+
+
+def _classified(case: Case, text: str, reason: str) -> tuple[Verdict, str]:
+    """
+    Return what an author's text shows, `INTERNAL` if that is nothing, with the reason.
+    """
+    said = careful(text, tool=case.call.tool, arguments=case.call.arguments)
+    return (INTERNAL, reason) if said is None else (said, f"prose, {reason}")
 
 
 def _judge_own_class(case: Case, exc: BaseException, depth: int) -> Finding:
@@ -406,7 +416,8 @@ def _own_verdict(case: Case, exc: BaseException, text: str, depth: int) -> tuple
         over = _judge_over_handled(case, exc, general, depth)
         if over is not None and not over.crash and over.verdict is not INTERNAL:
             return over.verdict, over.reason
-    return _by_builtin_base(case, exc, text)
+    based = _by_builtin_base(case, exc, text)
+    return _classified(case, text, based[1]) if based[0] is INTERNAL else based
 
 
 def _by_library_base(case: Case, exc: BaseException) -> tuple[Verdict, str] | None:
@@ -472,7 +483,7 @@ def _unexplained(case: Case, exc: BaseException, name: str, verdict: Verdict) ->
     in_library = name in _SAID_BY_LIBRARIES and raised_by(exc, case.home) is False
     if not (is_library_class or in_library):
         return None
-    text = authored_text(case, exc).strip().partition("\n")[0] or None
+    text = telling_lines(authored_text(case, exc)) or None
     said = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
     if said is not None and not _blames_wrongly(case, said, exc, verdict):
         said = replace(said, sentence=None)
@@ -499,8 +510,13 @@ def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verd
     """
     Tell whether words blame the caller for a value that the caller did not send.
     """
-    blamed = said.code is McpErrorCode.INVALID_ARGUMENTS
-    return blamed and _refused_value(case, exc, verdict).is_foreign
+    if said.code is not McpErrorCode.INVALID_ARGUMENTS:
+        return False
+    # Of another library the whole text counts, which may speak of more than one value.
+    return (
+        through(exc, case.home) <= sys.stdlib_module_names
+        and _refused_value(case, exc, verdict).is_foreign
+    )
 
 
 def _refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Refused:

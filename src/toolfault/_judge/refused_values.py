@@ -133,7 +133,7 @@ def reason_of(exc: BaseException) -> str:
     text = text_of(exc)
     if isinstance(exc, KeyError) and is_single_word(text):
         return f"unknown name {text!r}"
-    return text or class_name(exc)
+    return f"{class_name(exc)}: {text}" if is_single_word(text) else text
 
 
 def is_single_word(text: str) -> bool:
@@ -170,6 +170,8 @@ def _refused_by(
     for value in (*known, *quoted, *passed):
         if (argument := values.argument_with(value)) is not None:
             return Refused(argument)
+    if (argument := values.argument_quoted_in(safe_str(exc)[:_MAX_TEXT])) is not None:
+        return Refused(argument)
     beginning = _unclosed(safe_str(exc)[:_MAX_TEXT])
     if beginning and (argument := values.argument_beginning_with(beginning[1])) is not None:
         return Refused(argument)
