@@ -83,6 +83,8 @@ check: $(VENV)/.check.stamp
 	@$(BIN)/mypy
 	@echo "==> pyright"
 	@$(BIN)/pyright
+	@echo "==> the types of the README's code"
+	@$(BIN)/python tests/typing/readme.py
 
 # Each framework's adapter is checked against that framework.
 check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.stamp

@@ -2,8 +2,11 @@
 Every code block of the README, the specs and the example's page runs, and prints what it says.
 """
 
+import functools
+import importlib.util
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -62,6 +65,9 @@ def test_the_first_page_of_the_readme_does_what_it_says():
     import anyio
     from mcp import Client
 
+    from toolfault.integrations.mcp import retrying
+    from toolfault.testing import no_waits
+
     page = (HERE / "README.md").read_text()
     lines = page.splitlines()
     assert lines.index("`pip install toolfault`") < 40
@@ -69,22 +75,25 @@ def test_the_first_page_of_the_readme_does_what_it_says():
     before, after = (
         json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[:2]
     )
-    space = {"__name__": "readme"}
+    space, waits = {"__name__": "readme"}, []
     exec(server + client, space)
+    space["retrying"] = functools.partial(retrying, retry=no_waits(waits=waits))
 
-    async def run(made):
+    async def run(made, ask=None):
         async with Client(made) as session:
-            return await space["ask"](session, "Oslo"), await session.call_tool("forecast", {"city": "Oslo"})
+            return await (ask(session, "Oslo") if ask else session.call_tool("forecast", {"city": "Oslo"}))
 
-    said, result = anyio.run(run, space["mcp"])
-    assert said == "come back in 3600 seconds"
+    assert anyio.run(run, space["mcp"], space["ask"]) == "{'result': 'rain in Oslo'}"
+    assert waits == [2]
+    exec(server, space)
+    result = anyio.run(run, space["mcp"])
     wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     assert after["structuredContent"] == wire["structuredContent"]
     assert after["content"] == wire["content"]
 
     space = {"__name__": "readme"}
     exec(server.replace('install(MCPServer("weather"))', 'MCPServer("weather")') + client, space)
-    _, result = anyio.run(run, space["mcp"])
+    result = anyio.run(run, space["mcp"])
     wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     assert (before["isError"], before["content"]) == (wire["isError"], wire["content"])
 
@@ -196,3 +205,11 @@ def test_what_a_model_reads_is_what_the_readme_says():
     retried = Retry(sleep_sync=lambda _seconds: None).run_sync(lambda _number: result, idempotent=True)
 
     assert model_text(retried.fault, retried.attempts) == shown.strip()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is in the environment of make check")
+def test_the_blocks_of_the_readme_have_the_types_that_they_say():
+    module = runpy.run_path(str(HERE / "tests" / "typing" / "readme.py"))
+
+    assert len(module["blocks"]()) > 8
+    assert module["check"]() == (0, "")
