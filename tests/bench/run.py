@@ -176,6 +176,31 @@ async def round_trips(rounds: int, times: int) -> None:
     line("a crash for the first time against the SDK's crash", f"{value:.3f}", "1.10", "1.0", f"± {spread:.3f}")
 
 
+async def listings(rounds: int) -> None:
+    """
+    Time a listing of 1,000 typed tools, in memory.
+    """
+
+    def typed(guard: Guard | None) -> MCPServer[Any]:
+        made = server(guard)
+        for number in range(1_000):
+
+            def find(article: int, unit: str = "piece") -> dict[str, int]:
+                return {unit: article}
+
+            made.add_tool(find, name=f"find_{number}")
+        return made
+
+    async def listed(client: Client) -> float:
+        begin = time.process_time()
+        await client.list_tools()
+        return time.process_time() - begin
+
+    async with Client(typed(None)) as theirs, Client(typed(Guard())) as ours:
+        value, spread = await paired(lambda: listed(ours), lambda: listed(theirs), max(7, rounds))
+    line("tools/list of 1,000 typed tools", f"{value:.3f}", "1.15", "1.05", f"± {spread:.3f}")
+
+
 def raised() -> BaseException:
     """
     Return an exception with two causes, as it comes out of a tool.
@@ -311,6 +336,7 @@ def main() -> None:
     rounds = 5 if given.quick else 21
     print(f"{'':<58} {'measured':>10}  {'holds':>8} {'after':>8}  between identical runs")
     anyio.run(round_trips, rounds, 60 if given.quick else 200)
+    anyio.run(listings, rounds)
     in_process(rounds)
     imports(5 if given.quick else 15)
     memory(1_000_000 if given.million else 20_000)

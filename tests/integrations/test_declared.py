@@ -324,3 +324,37 @@ def test_each_code_has_the_meaning_that_the_readme_gives_it():
     assert {code.value: meaning for code, meaning in MEANINGS.items()} == {
         code: meaning for code, meaning in rows.items() if code != "unknown"
     }
+
+
+# ---- listed again and again
+
+
+def test_a_listing_follows_the_tools():
+    server = shop()
+
+    before = listed(server)
+    server.remove_tool("order")
+
+    @server.tool()
+    async def order() -> list[str]:
+        return []
+
+    after = listed(server)
+
+    assert listed(server) == after
+    assert before["order"].output_schema != after["order"].output_schema
+    assert after["order"].meta is None
+    assert after["order"].output_schema["properties"]["code"] == {}
+
+
+def test_tools_that_a_subclass_keeps_stay_as_they_are():
+    kept = [Tool(name="order", input_schema={"type": "object"}, output_schema={"type": "object", "required": ["a"]})]
+
+    class Keeps(MCPServer):
+        async def list_tools(self):
+            return kept
+
+    server = install(Keeps("keeps", log_level="CRITICAL"))
+
+    assert "anyOf" in listed(server)["order"].output_schema
+    assert kept[0].output_schema == {"type": "object", "required": ["a"]}

@@ -66,6 +66,29 @@ class GuardedMCPServer(MCPServer[Any]):
         install(self, guard)
 
 
+class _Shown:
+    """
+    What a listing shows of one tool, and what that was made of.
+    """
+
+    __slots__ = ("given_meta", "meta", "output_schema", "own", "schema")
+
+    def __init__(self, own: Any, given: Tool, listed: Tool) -> None:
+        self.own = own
+        self.schema: Any = getattr(own, "output_schema", None)
+        self.given_meta = given.meta
+        self.meta = listed.meta
+        self.output_schema = listed.output_schema
+
+    def is_outdated(self, own: Any, given: Tool) -> bool:
+        """
+        Tell whether the tool is another one now, or has another schema.
+        """
+        if own is None or self.own is not own or self.given_meta != given.meta:
+            return True
+        return self.schema is not own.output_schema
+
+
 class _Installed:
     """
     What stands between one server and its tools.
@@ -75,6 +98,9 @@ class _Installed:
         self._server = server
         self._host = Host(guard)
         self._guards: dict[str, Guard] = {}
+        self._shown: dict[str, _Shown] = {}
+        # A subclass may list models that it keeps.
+        self._lists_copies = getattr(server.list_tools, "__func__", None) is MCPServer.list_tools
         self._call_tool = server.call_tool
         self._list_tools = server.list_tools
         self._add_tool = server.add_tool
@@ -167,10 +193,25 @@ class _Installed:
         List the tools, with room for the envelope in their output schemas, and with what they
         declare to fail with.
         """
-        return [
-            self._host.listed(tool, declared_by(self._function(tool.name)))
-            for tool in await self._list_tools()
-        ]
+        tools = await self._list_tools()
+        if not self._lists_copies:
+            return [self._listed(tool, self._tool(tool.name)) for tool in tools]
+        for tool in tools:
+            own = self._tool(tool.name)
+            shown = self._shown.get(tool.name)
+            if shown is None or shown.is_outdated(own, tool):
+                listed = self._listed(tool, own)
+                shown = _Shown(own, tool, listed)
+                self._shown[tool.name] = shown
+            # The SDK makes these models anew for each listing; a copy of each takes longer than
+            # all the rest.
+            tool.output_schema = shown.output_schema
+            if shown.meta is not None:
+                tool.meta = shown.meta
+        return tools
+
+    def _listed(self, tool: Tool, own: Any) -> Tool:
+        return self._host.listed(tool, declared_by(getattr(own, "fn", None)))
 
     def _placed(self, tool: Any, name: str) -> Placed:
         meta: Any = getattr(tool, "meta", None)
@@ -219,6 +260,7 @@ class _Installed:
         Remove a tool. See ``MCPServer.remove_tool``.
         """
         self._guards.pop(name, None)
+        self._shown.pop(name, None)
         self._remove_tool(name)
 
     def _check(self, name: str) -> None:
