@@ -24,7 +24,10 @@ from toolfault.integrations.mcp._compat import INPUT_SCHEMA, IS_1
 from toolfault.integrations.mcp._declared import declared_in
 
 
-_MISFIT: Final = "the arguments do not fit the tool's inputSchema"
+_UNDECIDED: Final = (
+    "The arguments can't be checked against the tool's inputSchema. Nest them less deeply, or send"
+    " less at once."
+)
 
 
 class _Checker:
@@ -54,7 +57,12 @@ class _Checker:
             return self._broken(validator.flaw, tool)
         if validator.is_unresolved(arguments):
             return self._broken(LookupError("a reference in it can't be resolved"), tool)
-        error: Exception = ValidationError(_MISFIT, context=validator.errors(arguments))
+        errors = validator.errors(arguments)
+        if not errors:
+            return ToolFault(McpErrorCode.INVALID_ARGUMENTS, _UNDECIDED, outcome="not_executed")
+        error: Exception = ValidationError(
+            "the arguments do not fit the tool's inputSchema", context=errors
+        )
         return error
 
     def _broken(self, flaw: Exception, tool: str) -> Exception | None:
