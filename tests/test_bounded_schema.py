@@ -276,12 +276,16 @@ def test_patterns_are_searched_as_python_does(pattern, text, found):
 
 @pytest.mark.parametrize("reference", ["http://127.0.0.1:9/schema.json", "#/$defs/gone", "other.json"])
 def test_a_reference_to_nowhere_or_elsewhere_is_not_followed(reference):
-    validator = BoundedValidator({"properties": {"a": {"$ref": reference}}})
+    schema = {"properties": {"a": {"$ref": reference}, "b": {"type": "integer"}}}
 
-    assert validator.fits({}) is True
-    assert validator.fits({"a": 1}) is None
-    assert validator.is_unresolved({"a": 1})
-    assert validator.errors({"a": 1}) == []
+    strict = BoundedValidator(schema)
+    assert strict.fits({}) is True
+    assert strict.fits({"a": 1}) is None
+    assert strict.errors({"a": 1}) == []
+    lenient = BoundedValidator(schema, is_lenient=True)
+    assert lenient.fits({"a": 1}) is True
+    assert lenient.unresolved == {reference}
+    assert lenient.fits({"a": 1, "b": "x"}) is False
 
 
 def test_an_error_for_several_missing_members_is_one():

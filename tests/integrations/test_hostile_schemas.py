@@ -36,6 +36,8 @@ CALLS = [
     # The SDK's low-level server checks nothing, and a schema that is none can't.
     ("broken", {"a": 1}, True),
     ("elsewhere", {"b": "x"}, False),
+    ("elsewhere", {"a": 1, "b": "x"}, False),
+    ("elsewhere", {"a": 1}, True),
     ("elsewhere", {"b": 1}, True),
 ]
 

@@ -22,7 +22,6 @@ from toolfault._schema.evaluate import (
     Document,
     OutOfWork,
     Schema,
-    Unresolved,
     Unsupported,
     Work,
     identity,
@@ -57,13 +56,15 @@ class BoundedValidator:
 
     __slots__ = ("_fallback", "_kind", "_schema", "flaw", "root")
 
-    def __init__(self, schema: Any, *, is_checked: bool = True) -> None:
+    def __init__(self, schema: Any, *, is_checked: bool = True, is_lenient: bool = False) -> None:
         """
         Take a schema.
 
         Args:
             schema: The schema. `flaw` is what is wrong with it; None if nothing is.
             is_checked: Whether parts of the schema that no value meets have to be valid too.
+            is_lenient: Whether a reference that leads nowhere or elsewhere constrains nothing;
+                without this, what a value that meets one fits is undecided.
         """
         self.root = schema
         self.flaw: Exception | None = None
@@ -73,7 +74,9 @@ class BoundedValidator:
             self._kind = _kind_of(schema)
             self.flaw = _flaw_of(schema, self._kind) if is_checked else None
             if keywords := _evaluated(self._kind):
-                document = Document(schema, keywords[0], is_legacy=keywords[1])
+                document = Document(
+                    schema, keywords[0], is_legacy=keywords[1], is_lenient=is_lenient
+                )
                 self._schema = Schema(schema, document)
         except Exception as exc:  # noqa: BLE001 -- whatever a schema holds that is none
             self.flaw = exc
@@ -113,18 +116,12 @@ class BoundedValidator:
             return found
         return found
 
-    def is_unresolved(self, value: Any) -> bool:
+    @property
+    def unresolved(self) -> frozenset[str]:
         """
-        Tell whether a value meets a reference that leads nowhere or elsewhere.
+        Return the references that constrained nothing so far.
         """
-        try:
-            if self._schema is not None:
-                self._schema.fits(value, [_FITS])
-        except Unresolved:
-            return True
-        except Exception:  # noqa: BLE001 -- another reason
-            return False
-        return False
+        return frozenset(() if self._schema is None else self._schema.document.unresolved)
 
     @staticmethod
     def _collect(errors: Iterator[Any], found: list[Any]) -> None:

@@ -122,7 +122,14 @@ class Document:
     A whole schema, and what its parts have in common.
     """
 
-    def __init__(self, root: Any, keywords: Iterable[str], *, is_legacy: bool) -> None:
+    def __init__(
+        self,
+        root: Any,
+        keywords: Iterable[str],
+        *,
+        is_legacy: bool,
+        is_lenient: bool = False,
+    ) -> None:
         """
         Take a schema.
 
@@ -130,11 +137,15 @@ class Document:
             root: The schema.
             keywords: The keywords that mean something in its draft.
             is_legacy: Whether its draft is 7 or older.
+            is_lenient: Whether a reference that leads nowhere constrains nothing.
         """
         self.root = root
         self.keywords = keywords
         self.is_legacy = is_legacy
         self.references: dict[str, Schema] = {}
+        #: Whether a reference that leads nowhere constrains nothing, and which ones did.
+        self.is_lenient = is_lenient
+        self.unresolved: set[str] = set()
 
 
 class Schema:
@@ -482,8 +493,18 @@ def _reference(schema: Schema, demand: str) -> Part:
     def target() -> Schema:
         found = references.get(demand)
         if found is None:
-            found = references[demand] = schema.part(_resolve(schema.document.root, demand))
+            found = references[demand] = schema.part(resolved())
         return found
+
+    def resolved() -> Any:
+        document = schema.document
+        try:
+            return _resolve(document.root, demand)
+        except Unresolved:
+            if not document.is_lenient:
+                raise
+            document.unresolved.add(demand)
+            return True
 
     def fits(value: Any, work: Work) -> bool:
         spend(work, _COST)

@@ -50,13 +50,14 @@ class _Checker:
         validator = self.validator
         if validator is None:
             # At the first call: most tools are never called.
-            validator = self.validator = BoundedValidator(self.schema)
-        if validator.fits(arguments):
-            return None
+            validator = self.validator = BoundedValidator(self.schema, is_lenient=True)
+        fits = validator.fits(arguments)
         if validator.flaw is not None:
             return self._broken(validator.flaw, tool)
-        if validator.is_unresolved(arguments):
-            return self._broken(LookupError("a reference in it can't be resolved"), tool)
+        if validator.unresolved:
+            self._report("a reference in it can't be resolved", tool)
+        if fits:
+            return None
         errors = validator.errors(arguments)
         if not errors:
             return ToolFault(McpErrorCode.INVALID_ARGUMENTS, _UNDECIDED, outcome="not_executed")
@@ -65,11 +66,13 @@ class _Checker:
         )
         return error
 
-    def _broken(self, flaw: Exception, tool: str) -> Exception | None:
+    def _report(self, reason: str, tool: str) -> None:
         if not self.is_reported:
             self.is_reported = True
-            reason = str(flaw).split("\n", 1)[0][:256]
-            log.warning("Tool %r: its inputSchema is not valid (%s)", tool[:128], reason)
+            log.warning("Tool %r: its inputSchema is not valid (%s)", tool[:128], reason[:256])
+
+    def _broken(self, flaw: Exception, tool: str) -> Exception | None:
+        self._report(str(flaw).split("\n", 1)[0], tool)
         if not IS_1:
             return None
         return ToolFault(
