@@ -19,19 +19,46 @@ from toolfault._verdict import Verdict
 #: How much of a tool's name is shown, in bytes.
 _MAX_NAME: Final = 128
 
-#: How many names an unknown one is compared with.
-_MAX_AVAILABLE: Final = 500
+#: How many names an unknown one is looked for in, how many of them are compared with it letter by
+#: letter, which is slow, and how many letters of each.
+_MAX_AVAILABLE: Final = 5_000
+_MAX_COMPARED: Final = 32
+_MAX_LETTERS: Final = 64
+
+
+def nearest(given: str, names: Iterable[str], *, most: int) -> list[str]:
+    """
+    Return the names that are like a given one, the nearest first.
+
+    Args:
+        given: What was given instead of a name.
+        names: The names there are.
+        most: How many are returned at most.
+    """
+    import difflib  # noqa: PLC0415 -- at first use: it costs as much to load as half of ours
+
+    given = given[:_MAX_LETTERS]
+    pairs = _pairs(given)
+    alike = sorted(names, key=lambda name: -len(pairs & _pairs(name[:_MAX_LETTERS])))
+    compared: dict[str, str] = {}
+    for name in alike[:_MAX_COMPARED]:
+        compared.setdefault(name[:_MAX_LETTERS], name)
+    return [
+        compared[name] for name in difflib.get_close_matches(given, compared, n=most, cutoff=0.6)
+    ]
+
+
+def _pairs(text: str) -> set[str]:
+    return {text[at : at + 2] for at in range(len(text) - 1)}
 
 
 def unknown_tool(case: Case, exc: BaseException) -> Finding:
     """
     Return the finding for a name that no tool has, with the names nearest to it.
     """
-    import difflib  # noqa: PLC0415 -- at first use: it costs as much to load as half of ours
-
     tool = _tool_name(case)
     names = {name.lower(): name for name in case.call.available[:_MAX_AVAILABLE]}
-    near = [names[name] for name in difflib.get_close_matches(tool.lower(), names, n=3, cutoff=0.6)]
+    near = [names[name] for name in nearest(tool.lower(), names, most=3)]
     hint = "Call tools/list for the names there are."
     if near:
         hint = f"Did you mean {' or '.join(map(repr, near))}? {hint}"
@@ -132,9 +159,7 @@ def nearest_allowed(exc: BaseException) -> str | None:
         if not isinstance(given, str) or len(given) > MAX_FIELD or not allowed:
             continue
         by_folded = {value.casefold(): value for value in allowed}
-        import difflib  # noqa: PLC0415 -- at first use: it is slow to load
-
-        near = difflib.get_close_matches(given.casefold(), by_folded, n=1, cutoff=0.6)
+        near = nearest(given.casefold(), by_folded, most=1)
         if near and len(hints) < MAX_NAMED:
             field = f" for `{item['field']}`" if item["field"] else ""
             hints.append(f"Did you mean {by_folded[near[0]]!r}{field}?")
