@@ -16,7 +16,7 @@ from toolfault._judge.arguments import nearest
         ("find_7", [f"find_{number}" for number in range(5_000)], ["find_7"]),
         ("gte_article", [*(f"tool_{number}" for number in range(4_000)), "get_article"], ["get_article"]),
         ("x", ["get_weather"], []),
-        ("", ["a", ""], []),
+        ("", ["a", ""], [""]),
         ("a", [], []),
     ],
 )
