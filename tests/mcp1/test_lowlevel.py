@@ -281,3 +281,42 @@ def test_a_group_of_sessions_tries_again():
     in_session(server, steps)
     assert len({request for request, _ in seen}) == 3
     assert [attempt for _, attempt in seen] == [None, 2, 3]
+
+
+INPUTS = {
+    "pay": {"price": {"type": "number", "multipleOf": 0.01}, "account": {"pattern": "^[a-z]{3,12}$"}},
+    "search": {"text": {"pattern": r"^(\w+\s?)*$"}},
+    "broken": {"a": {"type": "strin"}},
+}
+ATTACK = {"price": -5, "account": "'; DROP"}
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "codes"),
+    [
+        ("pay", [ATTACK, {"price": 10**400}, ATTACK], ["invalid_arguments"] * 3),
+        ("search", [{"text": "a" * 35 + "!"}, {"text": "words"}], ["invalid_arguments", None]),
+        # The SDK fails such a call, too.
+        ("broken", [{"a": 1}, {"a": 1}], ["internal"] * 2),
+    ],
+)
+def test_schemas_and_callers_cannot_hurt_each_other(name, calls, codes):
+    server = install(Server("low"))
+
+    @server.list_tools()
+    async def tools():
+        return [
+            types.Tool(name=name, inputSchema={"type": "object", "properties": properties})
+            for name, properties in INPUTS.items()
+        ]
+
+    @server.call_tool()
+    async def call(name, arguments):
+        return []
+
+    async def steps(session):
+        for arguments, code in zip(calls, codes):
+            fault = parse(await session.call_tool(name, arguments))
+            assert (fault.code if fault else None) == code
+
+    in_session(server, steps)
