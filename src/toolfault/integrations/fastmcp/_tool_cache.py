@@ -1,6 +1,5 @@
 """
-What is remembered of one server's tools: what their results are held against, and what was made of
-their schemas.
+Cache the validators and the widened schemas of one server's tools.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from toolfault.integrations.fastmcp._call import Key, Known
 #: Where ``guarded`` leaves the codes that a tool declares to fail with.
 FAILS_WITH: Final = "__toolfault_fails_with__"
 
-#: How many tools a server is remembered by.
+#: How many tools of a server are kept.
 _MAX_TOOLS: Final = 4096
 
 
 class Memory:
     """
-    What is remembered of one server's tools, so that calls that succeed cost nothing.
+    The cache of one server's tools, which keeps the costs of a successful call low.
     """
 
     __slots__ = ("checks", "listed", "ordered", "own", "undeclared")
@@ -36,7 +35,10 @@ class Memory:
         self.own: dict[object, tuple[dict[str, Any], dict[str, Any] | None]] = {}
 
     def remember(self, key: Key, checks: Checks) -> Checks:
-        # An unknown name: there are as many as callers think of.
+        """
+        Keep and return the checks of a tool.
+        """
+        # Unknown names are not kept: callers can make up any number of them.
         if checks.known.tool is not None:
             if len(self.checks) >= _MAX_TOOLS:
                 self.checks.clear()
@@ -48,8 +50,7 @@ class Memory:
     ) -> dict[str, Any] | None:
         kept = self.listed if listed else self.own
         known = kept.get(key)
-        # A tool that is replaced brings a schema of its own; one that is mounted brings a copy each
-        # time.
+        # A replaced tool has another schema; a mounted tool has a new copy in each listing.
         if known is None or (known[0] is not schema and known[0] != schema):
             if len(kept) >= _MAX_TOOLS:
                 kept.clear()
@@ -65,7 +66,7 @@ class Memory:
         """
         Log a code that a tool does not declare, the first time.
 
-        Crashes, and what the middleware finds out by itself, need no declaration.
+        Crashes and failures that the middleware itself finds need no declaration.
         """
         code = fault.code
         if not declared or code in declared or code is McpErrorCode.TOOL_PANICKED:
@@ -104,7 +105,7 @@ def widened(tool: Tool, memory: Memory) -> Tool:
 
 class Checks:
     """
-    What a tool's results are held against; FastMCP's clients throw away what does not fit.
+    The output schema of a tool; FastMCP's clients reject results that do not fit it.
     """
 
     __slots__ = ("_validator", "_wraps", "known")

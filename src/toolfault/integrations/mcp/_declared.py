@@ -1,10 +1,10 @@
 """
-What a tool says that it can fail with: written on its function, published in its ``_meta``, held
-against what happens.
+Publish the codes that a tool declares, and compare them with its failures.
 
-Rule 1: what a tool's own ``_meta`` says already stands.
-Rule 2: a failure that was not declared leaves as it is; the log says so once for each tool and
-code.
+Codes are declared on the tool's function and published in its ``_meta``.
+
+Rule 1: codes in a tool's own ``_meta`` take precedence.
+Rule 2: a failure with another code is sent unchanged, and logged once for each tool and code.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ MEANINGS: Final[dict[McpErrorCode, str]] = {
 
 def codes_of(fails_with: Iterable[McpErrorCode | str]) -> tuple[str, ...]:
     """
-    Return the codes that an author listed, as they stand on the wire, each once.
+    Return the codes that an author listed, as texts of the wire, without duplicates.
 
     Raises:
-        ValueError: One is no code, or is ``unknown``, which no server sends.
+        ValueError: A code is not valid, or is ``unknown``, which no server sends.
     """
     if isinstance(fails_with, str):
         raise ValueError(f"fails_with is a list; write [{str(fails_with)!r}]")
@@ -60,14 +60,14 @@ def codes_of(fails_with: Iterable[McpErrorCode | str]) -> tuple[str, ...]:
 
 def declared_by(function: object) -> tuple[str, ...]:
     """
-    Return what a function declared; empty if nothing.
+    Return the codes that a function declares; empty if there are none.
     """
     return getattr(function, FAILS_WITH, ())
 
 
 def declared_in(meta: Any) -> tuple[str, ...]:
     """
-    Return what a tool's ``_meta`` declares; empty if nothing.
+    Return the codes that a tool's ``_meta`` declares; empty if there are none.
     """
     ours: Any = meta.get(META_KEY) if isinstance(meta, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anybody's
     codes: Any = ours.get("fails_with") if isinstance(ours, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- anybody's
@@ -76,8 +76,9 @@ def declared_in(meta: Any) -> tuple[str, ...]:
 
 def published(tool: Any, codes: tuple[str, ...]) -> Any:
     """
-    Return a listed tool with what its function declared in its ``_meta``; the same one if there is
-    nothing to say.
+    Return a listed tool with the codes of its function in its ``_meta``.
+
+    The same tool is returned if there are no codes, or if its ``_meta`` has some already.
     """
     meta: Any = getattr(tool, "meta", None)
     if not codes or declared_in(meta):
@@ -94,7 +95,7 @@ def published(tool: Any, codes: tuple[str, ...]) -> Any:
 
 class Watch:
     """
-    Notices failures that were not declared.
+    The failures of one server that were not declared.
     """
 
     def __init__(self) -> None:
@@ -110,9 +111,8 @@ class Watch:
             tool: The tool that failed.
             code: What it failed with.
             codes: What it declares; empty if nothing.
-            adapter: Whether the guard itself found it out, as an unknown name, refused arguments or
-                its own timeout;
-                that needs no declaration. Nor does a crash: nobody plans it.
+            adapter: Whether the guard itself found the failure: an unknown name, refused arguments
+                or its own timeout. These need no declaration, and neither do crashes.
         """
         if not codes or adapter or not code or code in codes or code == McpErrorCode.TOOL_PANICKED:
             return
@@ -140,15 +140,13 @@ def code_of(result: CallToolResult) -> str:
 
 async def declared(source: Any) -> str:
     """
-    Return what the tools of a server declare to fail with, as a Markdown table, for its
-    documentation.
+    Return a Markdown table of the codes that the tools of a server declare.
 
     Category and retryable are the codes' defaults; a single failure may differ in either.
 
     Args:
-        source: A guarded `MCPServer`, a guarded low-level `Server` (its lifespan runs, since it can
-            only be asked over
-            a session), or a list of tools as a client gets it.
+        source: A guarded `MCPServer`, a guarded low-level `Server` (its lifespan runs, since its
+            tools are listed over a session), or a list of tools as a client gets it.
 
     Raises:
         TypeError: It is none of these.
@@ -188,7 +186,8 @@ async def _tools_of(source: Any) -> Iterable[Any]:
         listing = source.list_tools()
         if not inspect.isawaitable(listing):
             raise TypeError(
-                f"declared takes a guarded server or a list of tools, not {type(source).__qualname__}"
+                "declared takes a guarded server or a list of tools, not"
+                f" {type(source).__qualname__}"
             )
         tools: list[Any] = await listing
         return tools

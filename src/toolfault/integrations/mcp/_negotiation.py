@@ -1,11 +1,10 @@
 """
-The extension ``io.github.toolfault/error`` (SEP-2133), said by both sides, needed by neither.
+Advertise the extension ``io.github.toolfault/error`` (SEP-2133), which neither side needs.
 
-A server that says so answers failures with envelopes, a client that says so reads them. Whoever
-does not know it loses
-nothing: the envelope stands in places that the core protocol has. What a server says reaches
-    clients of 2026-07-28
-only: mcp 2.3 leaves ``extensions`` out of its answer to ``initialize``.
+A server that advertises it answers failures with envelopes; a client that advertises it reads
+them. Others lose nothing: the envelope is in places of the core protocol. Only clients of
+2026-07-28 see what a server advertises, since mcp 2.3 leaves ``extensions`` out of its answer to
+``initialize``.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from toolfault import McpErrorCode
 from toolfault.hosting import META_KEY, META_VERSION
 
 
-#: What no server sends.
+#: The code that readers use for unknown codes; no server sends it.
 _READERS_WORD: Final = McpErrorCode.UNKNOWN
 
 
 def settings() -> dict[str, Any]:
     """
-    Return what stands under the extension's identifier: the version, and the codes in use.
+    Return the settings of the extension: its version, and the codes in use.
     """
     return {
         "version": META_VERSION,
@@ -35,12 +34,10 @@ def settings() -> dict[str, Any]:
 
 def announce(server: Any) -> None:
     """
-    Make a server say that its failures carry envelopes; what it says of the extension already
-    stands.
+    Advertise on a server that its failures carry envelopes, unless the server does so already.
 
-    The low-level `Server` has a public place for it. An `MCPServer` only takes extensions when it
-    is made, so the one inside it is looked for; where there is none, nothing is said, and nothing
-    is lost.
+    The low-level `Server` has a public attribute for extensions. An `MCPServer` takes them only
+    when it is made, so its inner server is used. Without one, nothing is advertised.
     """
     inner: Any = getattr(server, "_lowlevel_server", server)
     extensions: dict[str, Any] | None = getattr(inner, "extensions", None)
@@ -50,9 +47,9 @@ def announce(server: Any) -> None:
 
 def advertise() -> ClientExtension:
     """
-    Return what makes a client say that it reads envelopes: ``Client(server,
-    extensions=[advertise()])``.
+    Return the extension of a client that reads envelopes.
 
-    It is a courtesy. A guarded server answers every client alike.
+    Pass it to the client: ``Client(server, extensions=[advertise()])``. A guarded server answers
+    every client alike, with or without it.
     """
     return _advertise(META_KEY, settings())
