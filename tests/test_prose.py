@@ -7,6 +7,7 @@ Texts are written from scratch after the forms of libraries and servers; see spe
 import json
 import re
 from functools import cache
+from pathlib import Path
 from re import _constants, _parser
 
 import pytest
@@ -204,6 +205,19 @@ def test_careful(text, said):
     A text means what its markers say, in the table's order.
     """
     assert said == meaning(careful(text))
+
+
+TEXTS = json.loads((Path(__file__).parent / "data" / "texts.json").read_text())["texts"]
+
+
+@pytest.mark.parametrize(("text", "code", "category", "retryable"), TEXTS, ids=lambda value: str(value)[:60])
+def test_texts(text, code, category, retryable):
+    """
+    What libraries and servers write, in the languages and databases that people use.
+    """
+    verdict = careful(text)
+
+    assert (verdict is None and code == "internal") or (code, category, retryable) == meaning(verdict)
 
 
 @pytest.mark.parametrize(

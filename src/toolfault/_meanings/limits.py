@@ -29,6 +29,9 @@ _LIMIT: Final = (
 )
 
 
+_QUOTA: Final = r"\bquota[_ ]?exceeded|exceeded (?:the |your |its )(?:\w{1,30} ){0,4}quota"
+
+
 def is_final(text: str) -> bool:
     """
     Tell whether a lower-case text says that a limit stays reached until somebody pays or grants.
@@ -48,6 +51,15 @@ def names_limit(text: str) -> bool:
     Tell whether a lower-case text gives a limit as the reason of a refusal.
     """
     return pattern(_LIMIT).search(text) is not None
+
+
+def names_quota(text: str) -> bool:
+    """
+    Tell whether a lower-case text names a quota, and neither a rate nor a window.
+    """
+    if "rate" in text or names_window(text):
+        return False
+    return pattern(_QUOTA).search(text) is not None
 
 
 def is_used_up(text: str, wait: int | None) -> bool:

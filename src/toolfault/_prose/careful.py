@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, cast
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._meanings.aws import reported_code
 from toolfault._meanings.jsonrpc import CLIENT_METHOD, NO_TOOL, meaning_alone, meaning_with_words
 from toolfault._meanings.limits import is_final, names_window
 from toolfault._prose.everruns import exact
@@ -73,7 +74,7 @@ def careful(
     verdict = None
     if rpc_code is not None:
         verdict = meaning_with_words(rpc_code, words)
-    verdict = verdict or _callers_code(body, said) or _by_table(words)
+    verdict = verdict or _aws_error(body) or _callers_code(body, said) or _by_table(words)
     if verdict is None and rpc_code is not None:
         verdict = meaning_alone(rpc_code)
     if verdict is None:
@@ -183,6 +184,17 @@ def _misses_tool(body: str, tool: str | None) -> bool:
             if is_tool(name, tool):
                 return True
     return False
+
+
+# ---- AWS
+
+_AWS: Final = r"(?i)\ban error occurred \((\w{1,64})\) when calling the \w{1,128} operation"
+
+
+def _aws_error(body: str) -> Verdict | None:
+    # Its codes are told by their case, which the table does not see.
+    match = pattern(_AWS).search(body) if "operation" in body else None
+    return None if match is None else reported_code(match[1])
 
 
 # ---- code of the caller

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings import grpc, http
-from toolfault._meanings.jsonrpc import CLIENT_LACKS
+from toolfault._meanings.jsonrpc import CLIENT_LACKS, SESSION_GONE
 from toolfault._verdict import Family, Verdict
 
 
@@ -62,8 +62,10 @@ _DOWN: Final = _outage("network")
 _CONTENDED: Final = _outage("database")
 _SERVER_DOWN: Final = _outage("http")
 _BROKEN: Final = _says(McpErrorCode.INTERNAL, "other")
+_BUSY: Final = _outage("file")
 _UNTRUSTED: Final = _says(McpErrorCode.INTERNAL, "network")
 _FULL: Final = _says(McpErrorCode.INTERNAL, "file")
+_NO_PROGRAM: Final = _says(McpErrorCode.INTERNAL, "process")
 
 
 # ---- statuses
@@ -87,25 +89,56 @@ _GRPC_NAMES: Final = "|".join(
 
 Meaning: TypeAlias = Verdict | Callable[[re.Match[str]], Verdict]
 
+#: The reason phrases of statuses.
+_REASON_PHRASES: Final = {
+    "400": "bad request",
+    "401": "unauthori[sz]ed",
+    "402": "payment required",
+    "403": "forbidden",
+    "404": "not found",
+    "405": "method not allowed",
+    "406": "not acceptable",
+    "407": "proxy authentication required",
+    "408": "request time-?out",
+    "409": "conflict",
+    "410": "gone",
+    "411": "length required",
+    "412": "precondition failed",
+    "413": "(?:payload|content|request entity) too large",
+    "414": "uri too long",
+    "415": "unsupported media type",
+    "422": "unprocessable",
+    "423": "locked",
+    "425": "too early",
+    "429": "too many requests",
+    "451": "unavailable for legal",
+    "500": "internal server error",
+    "501": "not implemented",
+    "502": "bad gateway",
+    "503": "service (?:temporarily )?unavailable",
+    "504": "gateway time-?out",
+    "507": "insufficient storage",
+    r"4\d\d": "client error",
+    r"5\d\d": "server error",
+}
+
+
+def _reasons(form: str) -> str:
+    pairs = (
+        form.format(status=status, reason=reason) for status, reason in _REASON_PHRASES.items()
+    )
+    return f"(?:{'|'.join(pairs)})"
+
+
 #: Stand in the table as ``@name``.
 _FRAGMENTS: Final = {
     "@cannot": r"(?:could not|couldn't|cannot|can not|can't|failed to|unable to|failure to|error)",
     "@status": r"([45]\d\d)\b(?!\.\d)",
     # "Error: 404 items" counts something.
     "@no_count": r"(?! [a-z]{2,40}s\b)",
-    # A reason stands by a number of its own kind: "Room 503 not found" is about a room.
-    "@client_status": r"(4\d\d)\b(?!\.\d)",
-    "@client_reason": (
-        r"(?:bad request|unauthori[sz]ed|payment required|forbidden|not found|method not allowed|not acceptable|"
-        r"proxy authentication required|request time-?out|conflict|gone|length required|precondition failed|"
-        r"payload too large|content too large|request entity too large|uri too long|unsupported media type|"
-        r"unprocessable|locked|too early|too many requests|unavailable for legal|client error)"
-    ),
-    "@server_status": r"(5\d\d)\b(?!\.\d)",
-    "@server_reason": (
-        r"(?:internal server error|not implemented|bad gateway|service (?:temporarily )?unavailable|"
-        r"gateway time-?out|insufficient storage|server error)"
-    ),
+    # A reason stands by its own number: "Room 503 not found" is about a room.
+    "@numbered_reason": _reasons(r"({status})\b(?!\.\d)[ :)-]{{1,3}}{reason}"),
+    "@reason_numbered": _reasons(r"{reason}['\"]?[ :(\[-]{{1,3}}(?:status )?({status})\b(?!\.\d)"),
     "@asked": r"(?:tool|action|request|call|operation|permission|prompt|execution|confirm|run|proceed|approve|allow)",
     "@field": r"(?:arguments?|params?|parameters?|inputs?|fields?|propert|values?|options?|keys?)",
     "@limit": r"(?:quota|credits|(?:usage|rate|request|api|daily|hourly|monthly|plan|account) limits?)",
@@ -113,7 +146,10 @@ _FRAGMENTS: Final = {
     "@host": r"(?:hosts?|hostname|domains?|urls?|address(?:es)?|ips?|ports?|network|dns|schemes?)",
     "@private": r"(?:private|internal|loopback|link-local|local|non-public|reserved)",
     "@refused": r"(?:block|refus|forbid|den(?:y|ied)|disallow|not (?:allow|permit))",
-    "@secret": r"(?:api[ _-]?key|token|credentials?|password)",
+    "@secret": (
+        r"(?:api[ _-]?key|(?:access |auth |authentication |authorization |bearer |refresh |security |session )?token|"
+        r"credentials?|password|jwt)"
+    ),
     "@is": r"(?:was |is |has been |already |is already )?",
 }
 
@@ -151,6 +187,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         (
             r"validation errors? for \S{0,200}(?:output|response|result)\b|structured_?content must be",
             r"output validation error|has an output schema|unexpected token[^\n]{0,200}json",
+            r"(?:not|n't) match (?:the |its |a )?(?:\S{1,80} )?output schema",
             r"unexpected end of json|jsondecodeerror|unexpected non-whitespace",
             r"\b(?:response|reply|answer|server|upstream)\b[^\n]{0,60}(?:not valid|invalid|malformed|non-|not) ?json",
         ),
@@ -223,13 +260,13 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     (
         _LIMIT,
         (
-            "limit|too many|throttl|exhausted|slow down|max number|maxmemory|oom command|active connections|exceeded|"
+            "limit|too many|throttl|exhausted|rate exceeded|slow down|max number|maxmemory|oom command|active connections|exceeded|"
             "connection slots|quota|credits"
         ),
         (
             r"\brate[- ]limit(?! (?:must|should|parameter|value|option)\b)|\brate_?limit_?(?:ed|error|exceeded)\b",
             r"too many requests|\bthrottl(?:ed|ing)",
-            r"throttl\w{0,20}exception|resource_?exhausted|\bslow down\b",
+            r"throttl\w{0,20}exception|resource[ _]?(?:has been )?exhausted|\bslow down\b|\brate exceeded\b",
             r"too many (?:\w{1,20} )?(?:connections|clients|queries|sessions|calls|logins|attempts)\b",
             r"max number of clients|maxmemory|\boom command|more than [^\n]{0,40}active connections",
             r"memory limit [^\n]{0,20}exceeded|has exceeded the [^\n]{0,60}resource|remaining connection slots",
@@ -268,18 +305,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     (
         _answered,
         _REASONS,
-        (
-            r"(?:^|[\s:('\"[])@client_status[ :)-]{1,3}@client_reason",
-            r"(?:^|[\s:('\"[])@server_status[ :)-]{1,3}@server_reason",
-        ),
-    ),
-    (
-        _answered,
-        _REASONS,
-        (
-            r"@client_reason['\"]?[ :(\[-]{1,3}(?:status )?@client_status",
-            r"@server_reason['\"]?[ :(\[-]{1,3}(?:status )?@server_status",
-        ),
+        (r"(?:^|[\s:('\"[])@numbered_reason", r"@reason_numbered"),
     ),
     (
         _answered,
@@ -293,7 +319,11 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"\b(?:returned|responded with|answered|failed with|got|received)(?: an?)?(?: error)? \(?@status@no_count",
         ),
     ),
-    (_answered, "error|fail", (r"\b(?:fail|error)[^\n]{0,80}[:=] ?@status(?= ?(?:$|[-,.({:;]))",)),
+    (
+        _answered,
+        "error|fail",
+        (r"\b(?:fail|error)[^\n]{0,80}(?:: |= ?)@status(?= ?(?:$|[-,.({:;]))",),
+    ),
     # The MCP hop.
     (
         _UNREACHABLE,
@@ -304,13 +334,21 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"unreachable[^\n]{0,40}\bmcp server\b|@cannot (?:connect to|reach|start)(?: the)? mcp server",
         ),
     ),
+    (
+        SESSION_GONE,
+        "mcp session|mcp-session",
+        (
+            r"\bmcp[- ]session(?:[- ]id)?\b[^\n]{0,40}\b(?:not found|expired|invalid|terminated|missing|unknown|closed)\b",
+            r"\b(?:invalid|expired|unknown|missing|no) (?:or expired )?mcp[- ]session\b",
+        ),
+    ),
     # Contention is over soon.
     (
         _CONTENDED,
-        "lock|serialize|ebusy",
+        "lock|serialize|ebusy|resource busy",
         (
             r"lock (?:wait )?timeout|\bdeadlock|database is locked|could not (?:obtain lock|serialize)",
-            r"\bebusy\b",
+            r"\bebusy\b|\bresource busy\b",
         ),
     ),
     # Addresses that could never work.
@@ -350,7 +388,62 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         ),
     ),
     # Network tokens before English.
-    (_LATE, "read time|readtime", (r"\bread timed? ?out|readtimeout",)),
+    (
+        _LATE,
+        "read time|readtime|timedout|und_err_|timeout error|elapsed",
+        (
+            r"\bread timed? ?out|readtimeout",
+            r"\be(?:socket)?timedout\b|\bund_err_\w{1,20}_timeout\b",
+            r"\b(?:headers|body|connect) timeout error\b|\bdeadline has elapsed\b",
+        ),
+    ),
+    (
+        _DOWN,
+        "winerror|wsae|ora-|tns:|[08|refused|respond|forcibly|could not be resolved|unreachable network",
+        (
+            r"\bwinerror (?:1005[0-4]|1006[0145]|1100[1-4])\b|\bwsaeconn\w{5,8}\b",
+            r"\bactively refused\b|\bdid not properly respond\b|\bforcibly closed\b",
+            r"\bname could not be resolved\b|\bunreachable network\b",
+            r"\bora-(?:12[1-6]\d\d|0311[34]|03135|0103[34]|01089)\b|\btns:(?:no listener|listener|connect)",
+            r"\[08(?:00[1467]|s01)\]",
+        ),
+    ),
+    (
+        _DOWN,
+        (
+            "eservfail|und_err_|socket|other side closed|error sending request|before message completed|error (connect|"
+            "incompletemessage|idle connection|eof|unknownhost|link failure|servers found|serverselection|nohostavailable|"
+            "communication channel|goaway|closed"
+        ),
+        (
+            r"\beservfail\b|\bund_err_(?:socket|closed)\b|\bsocket disconnected\b|\bother side closed\b",
+            r"\berror sending request\b|\bclosed before message completed\b|\bclient error \(connect\)",
+            r"\bincompletemessage\b|\bclosed idle connection\b|(?:^|: )eof$|\bunknownhostexception\b",
+            r"\bcommunications link failure\b|\bno servers found\b|\bserverselectiontimeout|\bnohostavailable\b",
+            r"\bend-of-file on communication channel\b|\bsent goaway\b",
+            r"\bconnection \S{1,20} to \S{1,80} closed\b",
+        ),
+    ),
+    # A program, a module or a browser that is not installed.
+    (
+        _NO_PROGRAM,
+        "spawn |executable|command not found|browser|not recognized as|path|: not found|cannot find module|no module named|chrom|shared librar",
+        (
+            r"\bspawn \S{1,200} enoent\b|\bexecutable (?:file )?(?:was )?(?:not found|doesn't exist|does not exist)",
+            r"\bcommand not found\b|\bis not recognized as (?:an internal|the name of)",
+            r"\bnot (?:found|installed|be found)\b[^\n]{0,40}\bin (?:your |the |\W)?path\b",
+            r"\b\d{1,5}: \S{1,80}: not found\b|\bcannot find module\b|\bno module named\b",
+            r"\bcould not find (?:chrom|a browser)|\bwhile loading shared libraries\b",
+        ),
+    ),
+    (
+        _BUSY,
+        "emfile|enfile|enomem|too many open files|memory",
+        (
+            r"\b(?:emfile|enfile|enomem)\b|\btoo many open files\b|\bcannot allocate memory\b",
+            r"\bout of memory\b",
+        ),
+    ),
     (
         _DOWN,
         (
@@ -390,7 +483,14 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         ),
     ),
     # What timed out is over; the cure is to log in.
-    (_DENIED, "in again|authenticate", (r"\b(?:log|sign) ?in again\b|\bre-?authenticate\b",)),
+    (
+        _DENIED,
+        "in again|in first|log in|login|sign in|signin|authenticate",
+        (
+            r"\b(?:log|sign) ?in (?:again|first)\b|\bre-?authenticate\b|\bauth login\b",
+            r"\bplease (?:log|sign) ?in\b",
+        ),
+    ),
     # Time needs an event.
     (
         _LATE,
@@ -408,9 +508,9 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     # "Not found, or you may not see it" is the first.
     (
         ARGUMENT,
-        "permission|access|appear to be|valid object",
+        "permission|access|authorized|appear to be|valid object",
         (
-            r"(?:not found|no such|not exist|there is no [^\n]{0,60})[^\n]{0,40}\bor\b[^\n]{0,60}(?:permission|access)",
+            r"(?:not found|no such|not exist|there is no [^\n]{0,60})[^\n]{0,40}\bor\b[^\n]{0,60}(?:permission|access|authorized)",
             r"does not appear to be|not a valid object",
         ),
     ),
@@ -432,7 +532,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         (
             "permission|denied|must be |auth|noperm|wrongpass|forbidden|permitted|allowed|insufficient|privilege|"
             "right|access|read-only|read only|readonly|protected mode|login|credential|logged in|missing_scope|"
-            "inactive|allowlist|allow-list|whitelist|disabled by|key|token|password"
+            "inactive|username|email|logon|invalid_client|invalid_grant|jwt|signature|header|account|allowlist|allow-list|whitelist|disabled by|key|token|password"
         ),
         (
             r"\bpermission[_ ]denied|\baccess[_ ]?(?:is |was )?denied|command denied to",
@@ -450,6 +550,13 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"\b(?:invalid|incorrect|bad|expired|missing|no) (?:\w{1,20} )?(?:@secret|login)\b(?! (?:at|in|near)\b)",
             r"\b@secrets? (?:is |are |was |were |has |have |been |not |no ){1,3}(?:invalid|expired|missing|revoked)",
             r"\b@secrets? (?:is |are |was |not |no ){1,3}(?:required|rejected|incorrect|valid|configured|provided|set)",
+            r"\b(?:invalid|incorrect|bad|wrong) (?:user ?name|user|email|login)(?:,? or |/| and )password\b",
+            r"\b(?:login|password) incorrect\b|\blogon denied\b|\binvalid_(?:client|grant)\b",
+            r"\b@secrets? (?:included in the request )?(?:is |are |was |were |has |have |been ){0,2}(?:invalid|expired|revoked)",
+            r"\bsignature (?:has expired|verification failed|we calculated)|\bsignaturedoesnotmatch\b",
+            r"\b(?:missing|invalid|no) (?:\w{1,20} )?(?:authorization|authentication) header\b",
+            r"@cannot (?:automatically )?(?:locate|find|load|retrieve|read|determine|obtain) (?:\w{1,20} ){0,3}(?:@secret|username)s?\b",
+            r"\bdefault credentials were not found\b|\baccount (?:is |has been )?(?:suspended|disabled|locked|deactivated)\b",
             r"\blogin (?:failed|required)|\bnot logged in\b|\bdisallowed\b|\bdenied by\b",
         ),
     ),
@@ -486,9 +593,14 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     ),
     (
         _QUERY_ARGUMENT,
-        "syntax|not exist|no such|wrongtype|duplicate|constraint|division|unknown |out of range",
         (
-            r"syntax ?error",
+            "syntax|not exist|no such|wrongtype|duplicate|constraint|division|unknown |out of range|mismatched|alternative|"
+            "extraneous|ora-|quotation mark|object name|column name|properly ended"
+        ),
+        (
+            r"syntax[ _]?error|\bsql syntax\b|\bincorrect syntax near\b|\b(?:mismatched|extraneous) input\b",
+            r"\bno viable alternative\b|\bunclosed quotation mark\b|\binvalid (?:object|column) name\b",
+            r"\bora-(?:009\d\d|00001|014[07]\d|017\d\d|018\d\d|0229[012]|12899)\b|\bnot properly ended\b",
             r"\b(?:relation|table|column|schema|function|role|index|collection|database|type)\b[^\n]{0,80}not exist",
             r"no such (?:table|column|index)|\bwrongtype\b|duplicate (?:key|entry|column)",
             r"violates [^\n]{0,80}constraint|invalid input syntax|division by zero",
@@ -537,7 +649,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"out of (?:range|bounds)|too (?:long|short|large|small|big|many|few)",
             r"please (?:provide|specify|supply|choose)|\bexpected\b|\bunexpected\b|not something|\billegal\b",
             r"\bincorrect\b|\bexceeds\b|can only be|\bambiguous\b|\bempty\b|\bnothing to\b",
-            r"\bno [\w ]{1,60}(?:found|specified|provided|given|selected|staged|set|available|matching)\b",
+            r"\bno [\w …]{1,60}(?:found|specified|provided|given|selected|staged|set|available|matching)\b",
             r"\bhas no\b|either .{1,80}\bor\b|at (?:least|most) (?:one|two|\d)",
             r"not a (?:number|directory|file|git|string|boolean)",
         ),

@@ -207,6 +207,8 @@ _NO_EVIDENCE: Final = (
     r"`[^`\n]{1,400}`",
     # Quoted names; what is said in several words is left, and so is a member of JSON.
     r"(?<!\":)(?<!\": )(?<!\w)(?:'[^\s']{1,200}'|\"[^\s\"]{1,200}\")(?!\w)",
+    # And the title of a thing.
+    r"(?:(?<=\btitle )|(?<=\btitled )|(?<=\bcalled )|(?<=\bnamed ))(?:'[^'\n]{1,200}'|\"[^\"\n]{1,200}\")",
     r"(?<![\w/.])(?:[a-z]:\\|\.{0,2}/)[^\s'\",;()]{1,1000}",
 )
 

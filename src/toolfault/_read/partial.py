@@ -14,12 +14,12 @@ from itertools import islice
 from typing import Any, Final
 
 from toolfault._advice import read_advice
-from toolfault._codes import McpErrorCategory, McpErrorCode, fold_category, fold_code
+from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_category, fold_code
 from toolfault._json import as_flag, as_mapping, is_array, is_mapping, try_json
 from toolfault._meanings.jsonrpc import FREE_WORDS
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
-from toolfault._retry_after import claimed_seconds, member_wait, wait_in_json
+from toolfault._retry_after import claimed_seconds, member_wait, wait_in_json, wait_in_prose
 from toolfault._text import WINDOW
 from toolfault._untrusted import (
     ID_BYTES,
@@ -107,12 +107,20 @@ class Claim:
         if self.word is not None and (meant := meaning_of(self.word)) is not None:
             return meant
         if self.status is not None:
-            return verdict_for_status(self.status)
+            return verdict_for_status(self.status, self.message or "")
         if self.message and (meant := reader.prose(self.message, self.number)) is not None:
             return meant
         if self.number in FREE_WORDS:
             return meaning_of(FREE_WORDS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
         return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
+
+    def _wait(self, verdict: Verdict) -> int | None:
+        if self.delay is not None:
+            return self.delay
+        if verdict.retry_after_seconds is not None or not self.message:
+            return verdict.retry_after_seconds
+        retryable = DEFAULTS[verdict.code][1] if verdict.retryable is None else verdict.retryable
+        return wait_in_prose(self.message) if retryable else None
 
     def fill_from(self, other: Claim, *, words: bool = False) -> Claim:
         """
@@ -161,7 +169,7 @@ class Claim:
             said,
             category=verdict.category if self.category is None else self.category,
             retryable=verdict.retryable if self.retryable is None else self.retryable,
-            retry_after_seconds=verdict.retry_after_seconds if self.delay is None else self.delay,
+            retry_after_seconds=self._wait(verdict),
             hint=self.hint,
             causes=self.causes,
         )
@@ -376,10 +384,10 @@ def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:
     return None
 
 
-def verdict_for_status(status: int) -> Verdict:
+def verdict_for_status(status: int, said: str = "") -> Verdict:
     """
-    Return what an HTTP status means of which a tool tells.
+    Return the verdict on an HTTP status that a tool reports, with what was said beside it.
     """
     from toolfault.rules.http import verdict_for  # noqa: PLC0415 -- a table that few answers need
 
-    return verdict_for(status)
+    return verdict_for(status, body=said)

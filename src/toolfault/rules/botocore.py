@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
+from toolfault._meanings.aws import LOGIN_CODES, is_hard_limit, status_for
 from toolfault._meanings.rows import (
     LATER,
     OPERATOR,
@@ -45,45 +46,6 @@ _arguments: Final = refused_values
 
 _code = re.compile(r"[A-Za-z][A-Za-z0-9]{1,63}(?:\.[A-Za-z][A-Za-z0-9]{1,63}){0,3}").fullmatch
 
-#: Codes of the server's own credentials, or of its clock.
-_LOGIN: Final = frozenset(
-    """
-    AuthFailure ExpiredToken ExpiredTokenException IncompleteSignature IncompleteSignatureException InvalidAccessKeyId
-    InvalidClientTokenId InvalidSignatureException InvalidToken MissingAuthenticationToken
-    MissingAuthenticationTokenException NotSignedUp RequestExpired RequestTimeTooSkewed SignatureDoesNotMatch
-    TokenRefreshRequired UnrecognizedClientException
-    """.split()
-)
-
-#: Codes that mean what an HTTP status means, whatever status they come with. The first that fits
-#: decides.
-_MEANS: Final = tuple(
-    (re.compile(pattern).search, status)
-    for pattern, status in (
-        (r"Throttl|^TooManyRequests?(?:Exception)?$|ThroughputExceeded|^SlowDown$", 429),
-        # One of the SDK's own list of throttling codes, although some services mean a hard quota by
-        # it.
-        (r"^(?:Request|Bandwidth)LimitExceeded|^LimitExceededException$", 429),
-        (
-            r"AccessDenied|^AuthorizationError|^Unauthorized(?:Operation|Exception)?$|^NotAuthorized|^Forbidden",
-            403,
-        ),
-        (r"^(?:TransactionInProgress|TransactionConflict|PriorRequestNotComplete)", 503),
-        (
-            r"^(?:InternalFailure|InternalError|InternalServer(?:Error|Exception)|InternalServiceError)",
-            500,
-        ),
-        (r"^ServiceUnavailable", 503),
-        (r"^RequestTimeout", 408),
-        (r"^ConditionalCheckFailed|^PreconditionFailed", 412),
-        (r"^NoSuch|NotFound|^NonExistent|\.NonExistent", 404),
-        (r"^Validation", 422),
-        (r"SizeLimitExceeded|TooLarge", 413),
-    )
-)
-
-_hard_limit = re.compile(r"(?:Limits?|Quota(?:PerResource)?)Exceeded").search
-
 #: Names under which an answer says how many seconds to wait.
 _WAITS: Final = ("retryAfterSeconds", "RetryAfterSeconds")
 
@@ -107,10 +69,10 @@ def _answered(response: object) -> Verdict:
     quote = text if type(text) is str else None
     parts = [part for part in (code, f"HTTP {status}" if status else "") if part]
     note = ", ".join(parts)
-    if code in _LOGIN:
+    if code in LOGIN_CODES:
         verdict = server_auth(f"{_PEER} did not accept the server's credentials", note=note)
         return replace(verdict, origin="upstream", upstream_status=status, quote=quote)
-    if _is_hard_limit(code, status):
+    if is_hard_limit(code) and (status or 400) < 500:
         return Verdict(
             code=McpErrorCode.QUOTA_EXCEEDED,
             category=McpErrorCategory.PERMANENT,
@@ -123,7 +85,7 @@ def _answered(response: object) -> Verdict:
             upstream_status=status,
             quote=quote,
         )
-    meant = next((means for fits, means in _MEANS if fits(code)), status) if code else status
+    meant = (status_for(code) if code else None) or status
     if meant is None:
         return replace(
             permanent(f"{_PEER} refused the call", note=note, family="http"),
@@ -143,12 +105,6 @@ def _answered(response: object) -> Verdict:
         # What has a code was not sent by a proxy.
         maybe_proxy=verdict.maybe_proxy and not code,
     )
-
-
-def _is_hard_limit(code: str, status: int | None) -> bool:
-    if not _hard_limit(code) or "SizeLimit" in code or (status or 400) >= 500:
-        return False
-    return not any(fits(code) for fits, means in _MEANS if means == 429)
 
 
 def _part(response: object, name: str) -> Mapping[Any, Any]:

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from toolfault._meanings.http import FAILED, LIMIT, PROXY_ERRORS, STATUS, USED_UP, row_for
-from toolfault._meanings.limits import is_used_up, names_limit
+from toolfault._meanings.limits import is_used_up, names_limit, names_quota
 from toolfault._meanings.rows import UPSTREAM, never_again
 from toolfault._retry_after import delay_in, folded, limit_in, wait_in_body
 from toolfault._verdict import Verdict
@@ -98,6 +98,9 @@ def _row_for_answer(status: int, known: Mapping[str, str], delay: int | None, bo
             return PROXY_ERRORS[named[1]]
     if status == 409 and (delay is not None or _asks_again(known)):
         return replace(FAILED, sentence=STATUS[409].sentence)
+    if status == 403 and delay is None and names_quota(body):
+        # With a rate that is too high these APIs say so, or answer 429.
+        return USED_UP
     if _is_limit(status, known, delay, body):
         return USED_UP if is_used_up(body, delay) else LIMIT
     return row_for(status)
