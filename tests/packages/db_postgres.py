@@ -25,6 +25,9 @@ LATE = ("tool_timeout", "transient", True)
 #: In every value, name of a host, and login that is made up here.
 SECRET = "NOTREAL"
 
+#: Names in statements, and what routines say: a diagnosis, which is shown.
+NAMED = "nowhere"
+
 SCHEMA = f"""
 drop table if exists child, parent, kinds, locked cascade;
 drop type if exists pair;
@@ -183,13 +186,13 @@ STATEMENTS = [
     ("25P02", ["begin", "select 1/0", "select 1"], PANICKED, "present state"),
     ("2BP01", ["drop table parent"], PANICKED, "present state"),
     ("34000", ["close nothing"], PANICKED, "present state"),
-    ("3D000", [f"drop database {SECRET.lower()}"], INTERNAL, "does not exist"),
-    ("3F000", [f"create table {SECRET}.x (id int)"], PANICKED, "a schema"),
+    ("3D000", [f"drop database {NAMED}"], INTERNAL, "does not exist"),
+    ("3F000", [f"create table {NAMED}.x (id int)"], PANICKED, "a schema"),
     ("42501", ["set role reader", "select * from parent"], LOGIN, "no right"),
     ("42601", [f"select '{SECRET}' frm parent where"], PANICKED, "syntax error"),
-    ("42703", [f"select {SECRET} from parent"], PANICKED, "a column"),
-    ("42883", [f"select {SECRET}(1)"], PANICKED, "a function"),
-    ("42P01", [f"select * from {SECRET}"], PANICKED, "a table"),
+    ("42703", [f"select {NAMED} from parent"], PANICKED, "a column"),
+    ("42883", [f"select {NAMED}(1)"], PANICKED, "a function"),
+    ("42P01", [f"select * from {NAMED}"], PANICKED, "a table"),
     ("42P07", ["create table parent (id int)"], PANICKED, "does not accept"),
     ("42804", [f"select case when true then 1 else '{SECRET}'::text end"], PANICKED, "does not accept"),
     ("54011", [f"create table wide ({', '.join(f'c{n} int' for n in range(1601))})"], ARGUMENTS, "too large"),
@@ -197,7 +200,7 @@ STATEMENTS = [
     ("55P02", ["set max_connections = 5"], INTERNAL, "setting"),
     ("57014", ["set statement_timeout = '10ms'", "select pg_sleep(60)"], LATE, "took longer"),
     ("58P01", [f"copy parent from '/{SECRET}'"], INTERNAL, "storage"),
-    ("P0001", [f"do $$ begin raise exception '{SECRET}'; end $$"], ARGUMENTS, "refused the request"),
+    ("P0001", [f"do $$ begin raise exception '{NAMED}'; end $$"], ARGUMENTS, "refused the request"),
     ("P0002", ["do $$ declare x int; begin select id into strict x from child; end $$"], PANICKED, "no row"),
     ("P0003", ["do $$ declare x int; begin select id into strict x from locked; end $$"], PANICKED, "several rows"),
 ]
@@ -461,7 +464,7 @@ def a_routine_that_raises_a_warning(server):
     async def run():
         connection = await asyncpg.connect(server.dsn)
         try:
-            await connection.execute(f"do $$ begin raise exception '{SECRET}' using errcode = '01000'; end $$")
+            await connection.execute(f"do $$ begin raise exception '{NAMED}' using errcode = '01000'; end $$")
         finally:
             connection.terminate()
             await asyncio.sleep(0)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import db_servers
 import redis
-from db_postgres import INTERNAL, LATE, LOGIN, OUTAGE, PANICKED, SECRET
+from db_postgres import INTERNAL, LATE, LOGIN, NAMED, OUTAGE, PANICKED, SECRET
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -376,6 +376,6 @@ ON_REQUEST = [
     (f"MOVED 1 {SECRET}:6379", "MovedError", INTERNAL),
     ("TRYAGAIN x", "TryAgainError", OUTAGE),
     ("UNKILLABLE x", "ResponseError", OUTAGE),
-    (f"{SECRET} x", "ResponseError", PANICKED),
-    (SECRET, "ResponseError", PANICKED),
+    (f"{NAMED} x", "ResponseError", PANICKED),
+    (NAMED, "ResponseError", PANICKED),
 ]

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import suppress
 
 import sqlalchemy as sa
-from db_postgres import ARGUMENTS, INTERNAL, OUTAGE, PANICKED, SECRET
+from db_postgres import ARGUMENTS, INTERNAL, NAMED, OUTAGE, PANICKED, SECRET
 from sqlalchemy import orm
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -156,7 +156,7 @@ def an_object_without_session(sqlite):
 
 
 def no_table_to_reflect(sqlite):
-    sa.Table(SECRET, sa.MetaData(), autoload_with=sqlite.engine)
+    sa.Table(NAMED, sa.MetaData(), autoload_with=sqlite.engine)
 
 
 def no_dialect(sqlite):
@@ -176,7 +176,7 @@ def a_closed_result(sqlite):
 
 def no_such_column(sqlite):
     with sqlite.engine.connect() as connection:
-        _ = connection.exec_driver_sql("select 1 as one").mappings().one()[SECRET]
+        _ = connection.exec_driver_sql("select 1 as one").mappings().one()[NAMED]
 
 
 def what_does_not_compile(sqlite):
@@ -231,23 +231,23 @@ def wrapped(cls, orig, **other):
 
 
 def with_state(state, name="sqlstate"):
-    orig = Unheard(f"x {SECRET}")
+    orig = Unheard(f"x {NAMED}")
     setattr(orig, name, state)
     return orig
 
 
 CONSTRUCTED = [
-    (wrapped("IntegrityError", Unheard(SECRET)), ARGUMENTS),
-    (wrapped("DataError", Unheard(SECRET)), ARGUMENTS),
-    (wrapped("OperationalError", Unheard(SECRET)), INTERNAL),
-    (wrapped("InternalError", Unheard(SECRET)), INTERNAL),
-    (wrapped("DBAPIError", Unheard(SECRET)), INTERNAL),
-    (wrapped("ProgrammingError", Unheard(SECRET)), PANICKED),
-    (wrapped("InterfaceError", Unheard(SECRET)), PANICKED),
-    (wrapped("NotSupportedError", Unheard(SECRET)), PANICKED),
+    (wrapped("IntegrityError", Unheard(NAMED)), ARGUMENTS),
+    (wrapped("DataError", Unheard(NAMED)), ARGUMENTS),
+    (wrapped("OperationalError", Unheard(NAMED)), INTERNAL),
+    (wrapped("InternalError", Unheard(NAMED)), INTERNAL),
+    (wrapped("DBAPIError", Unheard(NAMED)), INTERNAL),
+    (wrapped("ProgrammingError", Unheard(NAMED)), PANICKED),
+    (wrapped("InterfaceError", Unheard(NAMED)), PANICKED),
+    (wrapped("NotSupportedError", Unheard(NAMED)), PANICKED),
     (wrapped("OperationalError", with_state("40P01", "pgcode")), OUTAGE),
     (wrapped("DBAPIError", with_state("23000")), ARGUMENTS),
-    (wrapped("DBAPIError", Unheard(SECRET), connection_invalidated=True), OUTAGE),
+    (wrapped("DBAPIError", Unheard(NAMED), connection_invalidated=True), OUTAGE),
     (wrapped("DBAPIError", sqlite3.OperationalError(SECRET), connection_invalidated=True), OUTAGE),
     (wrapped("DBAPIError", None), INTERNAL),
     (sa.exc.DisconnectionError(SECRET), OUTAGE),

@@ -316,7 +316,7 @@ REST = "type.googleapis.com/google.rpc."
             429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": "3s"}]}, {"Retry_After": "7"}, QUOTA, 7, id="both"
         ),
         pytest.param(429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": "-3s"}]}, {}, QUOTA, None, id="past"),
-        pytest.param(429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": 3}]}, {}, QUOTA, None, id="number"),
+        pytest.param(429, {"details": [{"@type": f"{REST}RetryInfo", "retryDelay": 3}]}, {}, QUOTA, 3, id="number"),
         pytest.param(429, {"details": [{"@type": 5}, {}]}, {}, QUOTA, None, id="nonsense"),
         pytest.param(
             429, {"details": [{"@type": f"{REST}QuotaFailure", "violations": [5, {"description": 5}]}]}, {}, QUOTA, None, id="odd"

@@ -247,7 +247,7 @@ def test_states_on_request(postgres, by):
 
             def fail(state=state):
                 with db_postgres.DRIVERS[by](postgres.parts) as execute:
-                    execute(f"do $$ begin raise exception '{db_postgres.SECRET}' using errcode = '{state}'; end $$")
+                    execute(f"do $$ begin raise exception '{db_postgres.NAMED}' using errcode = '{state}'; end $$")
 
             exc = caught(fail)
             found = meaning(judged(exc, fail, postgres.secrets))

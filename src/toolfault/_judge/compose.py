@@ -28,6 +28,7 @@ from toolfault._judge.case import (
     with_defaults,
 )
 from toolfault._judge.deliberate import raised_by
+from toolfault._meanings.rows import OPERATOR
 from toolfault._names import class_name
 from toolfault._record import MAX_RECORD, RECORD_FACT, sanitize_record
 from toolfault._redact.values import redacting_copier
@@ -231,8 +232,9 @@ def _diagnosis(case: Case, exc: BaseException) -> str:
     from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
 
     verdict = rule_for(case, exc)
-    if verdict.retryable:
-        return ""  # What passes by itself needs no diagnosis.
+    # What passes by itself needs no diagnosis; what the operator has to mend is in the log.
+    if verdict.retryable or verdict.advice == OPERATOR:
+        return ""
     said = _redact(case, diagnosis(exc, verdict), CAUSE_BYTES)
     speaker = _SPEAKERS.get(verdict.family, "The parser")
     return f"{speaker} said: {quote(said)}." if said else ""

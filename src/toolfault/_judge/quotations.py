@@ -77,6 +77,9 @@ _values = re.compile(
     r"|(?<=Key )\([^()]{1,200}\)=\(.*?\)"
     r"|(?<=Duplicate key )\".*?\"(?= violates)"
     r"|The duplicate key value is \(.*?\)\.?"
+    r"|(?<=query argument )(\$\d{1,5}: ).*"
+    r"|(?<=args beginning with: ).*"
+    r"|^Command # \d{1,9} \(.*?\) of pipeline caused error: "
     r"|(?<=contains )\(.*\)"
     r"|(?<=value: )['\"].*?['\"](?= for column)",
     re.DOTALL,
@@ -94,6 +97,8 @@ def _database(exc: BaseException, text: str) -> str:
     driver = attr(exc, "orig")
     if isinstance(driver, BaseException) and driver is not exc:
         return _database(driver, text_of(driver)[:_MAX_TEXT])
+    if driver is None and attr(exc, "statement") is not None:
+        return ""  # SQLAlchemy's own words, around a statement.
     for cls in type(exc).__mro__:
         reader = _DATABASES.get(qualified_name(cls))
         if reader is not None:
