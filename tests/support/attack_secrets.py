@@ -78,8 +78,10 @@ def raise_group(text):
 
 
 def raise_path(text):
-    # As the name of a file: of a path no more than the last component leaves.
-    raise FileNotFoundError(2, "No such file or directory", f"/srv/app/{text.replace('/', '_')}")
+    # As the name of a file, which has no slash; of a path no more than the last component leaves.
+    if "/" in text:
+        raise_message(text)
+    raise FileNotFoundError(2, "No such file or directory", f"/srv/app/{text}")
 
 
 def raise_hint(text):
