@@ -120,6 +120,8 @@ SHAPES = [
     ("block", "password: |\n  {}\n"),
     ("block", "password: >-\n  {}\n"),
     ("block", "password=\r\n{}"),
+    ("block", "'password: |\\n  {}\\n'"),
+    ("member", "'- name: DB_PASSWORD\\n  value: {}'"),
     ("list", "passwords: [first-one-1x, {}]"),
     ("list", "'passwords': ['x1y2z3w4', '{}']"),
     ("list", '["password", "{}"]'),

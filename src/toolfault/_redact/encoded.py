@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import unquote
 
-from toolfault._text import pattern
+from toolfault._text import clean, pattern
 
 
 # A run of URL encoding with an encoded quote, colon, equals sign, space or at sign.
 _URL_ENCODED: Final = r"[^\s\"'`<>%&=]{0,512}+%(?:2[027]|3[AaDd]|40)[^\s\"'`<>]*"
 _ENTITY: Final = r"&(?:quot|apos|amp|lt|gt|#\d{1,6}|#[xX][0-9a-fA-F]{1,6});"
-_ESCAPE: Final = r"\\{1,4}u00([2-7][0-9a-fA-F])"
+_ESCAPE: Final = r"\\{1,4}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt])(?![a-z]{2}))"
+_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def redact_encoded(text: str, redact: Callable[[str], str]) -> str:
@@ -30,8 +31,8 @@ def redact_encoded(text: str, redact: Callable[[str], str]) -> str:
         text: Any text.
         redact: The families that look for secrets in the decoded text.
     """
-    if "\\u00" in text:
-        text = _unless_same(text, pattern(_ESCAPE).sub(_unescape, text), redact)
+    if "\\" in text and pattern(_ESCAPE).search(text) is not None:
+        text = _unless_same(text, clean(pattern(_ESCAPE).sub(_unescape, text)), redact)
     if "&" in text and pattern(_ENTITY).search(text) is not None:
         text = _unless_same(text, html.unescape(text), redact)
     if "%2" in text or "%3" in text or "%40" in text:
@@ -47,4 +48,5 @@ def _unless_same(text: str, decoded: str, redact: Callable[[str], str]) -> str:
 
 
 def _unescape(found: re.Match[str]) -> str:
-    return chr(int(found[1], 16))
+    digits = found[1] or found[2]
+    return chr(int(digits, 16)) if digits else _LETTERS[found[3]]

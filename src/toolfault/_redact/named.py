@@ -89,7 +89,7 @@ _IN_BRACKETS: Final = r"""\[[^\]\[\n"']{1,2048}(?=\])"""
 _WORDS: Final = r"""(?:[a-z]{3,12}[ ,]{1,2}){5,32}[a-z]{3,12}"""
 _BLANK: Final = r"[ \t]{0,4}"
 # The value is on the next line: at a line's end, or as a YAML block.
-_BLOCK: Final = r"[ \t]{0,4}(?:[|>][+-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}"
+_BLOCK: Final = r"[ \t]{0,4}(?:[|>][+-]?\d?[ \t]{0,4}(?:\r?\n|\\{1,4}n)|\r?\n)[ \t]{0,40}"
 
 
 def redact_named(text: str) -> str:
