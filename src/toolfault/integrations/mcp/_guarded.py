@@ -298,6 +298,30 @@ def options_of(function: object) -> GuardOptions:
     return {**options, "timeout": None} if "timeout" in options else options
 
 
+class Contained(Exception):  # noqa: N818 -- carries a GeneratorExit
+    """
+    Carries a GeneratorExit out of the worker thread of a sync function, as its cause.
+
+    As itself it would be thrown into the outermost coroutine of the task, which closes all others
+    without asking them for a result.
+    """
+
+
+def contain(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """
+    Return a sync function that raises `Contained` in place of a GeneratorExit.
+    """
+
+    @functools.wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return fn(*args, **kwargs)
+        except GeneratorExit as exc:
+            raise Contained from exc
+
+    return run
+
+
 def _abandonable(fn: Callable[..., Any]) -> Callable[..., Any]:
     async def run(*args: Any, **kwargs: Any) -> Any:
         return await anyio.to_thread.run_sync(

@@ -19,7 +19,13 @@ from mcp.types import CallToolResult, InputRequiredResult, Tool
 from toolfault.hosting import Call, Guard, Phase, is_closing
 from toolfault.integrations.mcp._declared import declared_by, declared_in
 from toolfault.integrations.mcp._generators import run_in_body
-from toolfault.integrations.mcp._guarded import answering, is_async, remember_registered
+from toolfault.integrations.mcp._guarded import (
+    Contained,
+    answering,
+    contain,
+    is_async,
+    remember_registered,
+)
 from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass, unreported
 from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._negotiation import announce
@@ -263,8 +269,17 @@ class _Installed:
         self._shown.pop(name, None)
         self._remove_tool(name)
 
+    def _contain(self, name: str) -> None:
+        """
+        Keep a GeneratorExit that a sync function raises in its thread from closing the server.
+        """
+        tool, function = self._tool(name), self._function(name)
+        if function is not None and not is_async(function):
+            tool.fn = contain(function)
+
     def _check(self, name: str) -> None:
         run_in_body(self._tool(name))
+        self._contain(name)
         function = self._function(name)
         if function is None or self._guard_for(name).timeout is None or is_async(function):
             return
@@ -309,6 +324,8 @@ def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
         if cause is None:
             break
         raised = cause
+    if type(raised) is Contained:
+        raised = cause_slot(raised) or raised
     return raised, phase
 
 
