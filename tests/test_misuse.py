@@ -20,6 +20,9 @@ from toolfault import (
     Retry,
     Rules,
     ToolFault,
+    parse,
+    raise_for_error,
+    suspect,
 )
 from toolfault.hosting import Call, RetryPerServer
 from toolfault.integrations.mcp import GuardedMCPServer, guarded, install, retrying
@@ -190,6 +193,13 @@ ERRORS = [
     (lambda: retrying(Client(MCPServer("s")), attempts=3), TypeError, "Retry(attempts=...)"),
     (lambda: retrying(Client(MCPServer("s")), idempotent=True), TypeError, "has no option idempotent"),
     (lambda: retrying(Client(MCPServer("s")), rewrites=True), TypeError, "did you mean 'rewrite'?"),
+    # Readers
+    (unawaited(parse), TypeError, "await"),
+    (unawaited(suspect), TypeError, "await"),
+    (unawaited(raise_for_error), TypeError, "await"),
+    (lambda: parse(42), TypeError, "parse takes the answer"),
+    (lambda: parse(MCPServer("s")), TypeError, "server"),
+    (lambda: raise_for_error(42), TypeError, "takes the answer"),
     # Testing
     (lambda: no_waits(3), TypeError, "no_waits(Retry(attempts=3))"),
     (lambda: no_waits(waits=3), TypeError, "takes a list"),

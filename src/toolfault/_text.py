@@ -19,10 +19,10 @@ from typing import Any, Final, cast
 from toolfault._json import JsonCopier
 
 
-#: How much of any text is looked at, in characters.
+#: The longest part of any text that is looked at, in characters.
 WINDOW: Final = 8192
 
-#: What leaves at most, in bytes of UTF-8: of a message, of a hint, of one cause.
+#: The longest message, hint and cause that leave, in bytes of UTF-8.
 MESSAGE_BYTES: Final = 2048
 HINT_BYTES: Final = 600
 CAUSE_BYTES: Final = 400
@@ -86,8 +86,7 @@ def safe_repr(value: object) -> str:
 
 def text_of(exc: BaseException) -> str:
     """
-    Return the best text that an exception has, at most `WINDOW` characters; empty if it has nothing
-    to say.
+    Return the best text of an exception, at most `WINDOW` characters; "" if it has none.
 
     A KeyError shows its key without the quotes that ``str`` adds, and an exception whose only
     argument is a dict, a list or bytes shows that readably, unless the class has a ``__str__`` of
@@ -161,8 +160,7 @@ def _short(value: object) -> str:
 
 def encodable(text: str) -> str:
     """
-    Return a text that UTF-8 can encode: surrogate pairs joined, each lone surrogate replaced by
-    U+FFFD.
+    Return a text that UTF-8 can encode: surrogate pairs joined, lone surrogates as U+FFFD.
     """
     if text.isascii():
         return text
@@ -175,11 +173,10 @@ def encodable(text: str) -> str:
 
 def clean(text: str) -> str:
     r"""
-    Return a text without the characters that hide, reorder or command: printable ones, ``\n`` and
-    ``\t`` stay, in NFC.
+    Return a text, in NFC, without the characters that hide, reorder or command.
 
-    Escape sequences of terminals go as a whole. Emoji and scripts that join with U+200D lose the
-    joining.
+    Printable ones, ``\n`` and ``\t`` stay. Escape sequences of terminals go as a whole. Emoji and
+    scripts that join with U+200D lose the joining.
     """
     if text.isascii():
         if text.isprintable() or not pattern(_CONTROL).search(text):
@@ -196,9 +193,10 @@ _LINE_END: Final = "\r\n?|[\x85\u2028\u2029]"
 # No body holds an introducer, so no character is looked at twice. A sequence without an end loses
 # its introducer.
 _CONTROL_SEQUENCE: Final = r"""(?x)
-          (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]) [^\x07\x1b\x80-\x9f]{0,8192} (?:\x07|\x1b\\|\x9c)   # OSC DCS SOS PM APC
-        | (?:\x1b\[|\x9b) [0-?]{0,64} [\ -/]{0,16} [@-~]                                           # CSI
-        | \x1b [\ -/]{0,16} [0-~]                                                                  # all others
+          (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])  # OSC DCS SOS PM APC
+          [^\x07\x1b\x80-\x9f]{0,8192} (?:\x07|\x1b\\|\x9c)
+        | (?:\x1b\[|\x9b) [0-?]{0,64} [\ -/]{0,16} [@-~]  # CSI
+        | \x1b [\ -/]{0,16} [0-~]  # all others
         | [\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]
         """
 
@@ -210,8 +208,10 @@ def _invisible() -> re.Pattern[str]:
     )
     return re.compile(
         "["
-        "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # invisible, fillers, Mongolian selectors
-        "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"  # zero-width, bidi, annotations
+        # Invisible ones, fillers, Mongolian selectors.
+        "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+        # Zero width, direction, annotations.
+        "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
         "\ufe00-\ufe0f\U000e0000-\U000e0fff"  # variation selectors, tags
         "\ue000-\uf8ff\U000f0000-\U0010ffff"  # private use
         f"\ufdd0-\ufdef{planes}"  # noncharacters
@@ -286,7 +286,10 @@ def _around(before: str, after: str) -> list[str]:
 
 
 # Of an ExceptionGroup: "  | ", "  +-+---------------- 1 ----------------".
-_MARGIN: Final = r"^[ ]{0,80}[|+](?:[ |+-]{0,80}-{4,80}(?: (?:\d{1,4}|\.{3}) -{4,80})?|[ |+-]{0,80}?(?:(?<=[|+]) |$))"
+_MARGIN: Final = (
+    r"^[ ]{0,80}[|+]"
+    r"(?:[ |+-]{0,80}-{4,80}(?: (?:\d{1,4}|\.{3}) -{4,80})?|[ |+-]{0,80}?(?:(?<=[|+]) |$))"
+)
 
 # Between the tracebacks of a chain, with empty lines around.
 _BETWEEN: Final = (
@@ -295,7 +298,10 @@ _BETWEEN: Final = (
 )
 
 # One that stands without its header. The file's name may be all that is secret in it.
-_FRAME: Final = r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}(?:\n[ \t]{2,80}\S[^\n]*+)?\n?'
+_FRAME: Final = (
+    r'[ \t]{0,80}File \\?"[^"\n\\]{0,1024}\\?", line \d{1,9}, in [^\s"]{1,200}'
+    r"(?:\n[ \t]{2,80}\S[^\n]*+)?\n?"
+)
 
 
 #: Elements that nobody takes for a placeholder, and those that stand inside a line.
@@ -389,8 +395,7 @@ def one_line(text: str) -> str:
 
 def cut(text: str, limit: int) -> str:
     """
-    Return at most *limit* bytes of UTF-8 of a text, between two code points; what was cut ends in
-    "…".
+    Return at most *limit* bytes of UTF-8 of a text, cut between code points and marked by "…".
     """
     if len(text) * 4 <= limit:
         return text

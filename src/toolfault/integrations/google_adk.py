@@ -26,7 +26,8 @@ except ImportError as exc:
     if not (exc.name or "").startswith(("google", "mcp")):
         raise
     raise ImportError(
-        "toolfault.integrations.google_adk needs a newer google-adk: pip install 'toolfault[google-adk]'"
+        "toolfault.integrations.google_adk needs a newer google-adk:"
+        " pip install 'toolfault[google-adk]'"
     ) from exc
 
 from toolfault import Retry, ToolFault, parse
@@ -43,8 +44,7 @@ _EXCEPTIONS: Final = ("MCP tool execution failed: ", "Unexpected error during MC
 
 class ToolFaultPlugin(BasePlugin):
     """
-    A plugin that repeats failed calls of MCP tools where that is safe, and tells the model code,
-    hint and delay.
+    A plugin that repeats failed calls of MCP tools, and tells the model code, hint and wait.
 
     Give it to the app; the first plugin that changes a result is the last that sees it::
 
@@ -86,8 +86,7 @@ class ToolFaultPlugin(BasePlugin):
 
     def __getstate__(self) -> dict[str, Any]:
         """
-        Return what a copy, or one in another process, goes on with: all but the calls that are
-        under way.
+        Return the state of a copy: all but the running calls.
         """
         return {name: value for name, value in vars(self).items() if name != "_answered"}
 
@@ -142,8 +141,7 @@ class ToolFaultPlugin(BasePlugin):
         first: dict[str, Any] | Exception,
     ) -> dict[str, Any] | None:
         """
-        Return how a call ended whose first attempt came to *first*; None: as it began, in an
-        exception.
+        Return the end of a call whose first attempt is *first*; None: that exception stays.
         """
         # The server speaks of its tool by another name where the toolset has a prefix.
         name = tool.raw_mcp_tool.name

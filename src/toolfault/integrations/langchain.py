@@ -1,6 +1,7 @@
 """
-langchain-mcp-adapters: `ToolFaultInterceptor` repeats failed calls where that is safe, and tells
-the model the rest.
+langchain-mcp-adapters: `ToolFaultInterceptor` repeats failed calls where that is safe.
+
+It tells the model what stays failed.
 
 ::
 
@@ -28,7 +29,8 @@ except ImportError as exc:
     if not (exc.name or "").startswith(("langchain", "mcp")):
         raise
     raise ImportError(
-        "toolfault.integrations.langchain needs langchain-mcp-adapters, and mcp 1.x: pip install 'toolfault[langchain]'"
+        "toolfault.integrations.langchain needs langchain-mcp-adapters, and mcp 1.x:"
+        " pip install 'toolfault[langchain]'"
     ) from exc
 
 
@@ -61,7 +63,7 @@ _BLOCKS: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
 
 class ToolFaultInterceptor:
     """
-    Stands around each call of an MCP tool, for ``tool_interceptors=[...]``.
+    An interceptor around each call of an MCP tool, for ``tool_interceptors=[...]``.
 
     A failed call is repeated by the rules of `Retry`; each server has a budget of its own. What
     failed for good reaches the model as a ``ToolMessage`` with ``status="error"``: message, code,

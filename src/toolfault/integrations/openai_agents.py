@@ -1,6 +1,5 @@
 """
-openai-agents: `RetryingMCPServer` in front of a server's class, and `custom_data` for what runs
-return.
+openai-agents: `RetryingMCPServer` in front of a server's class, and `custom_data` for runs.
 
 Rule 1: only ``call_tool`` differs; what it raises in the end leaves as it was raised.
 Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else
@@ -39,8 +38,7 @@ __all__ = ["RetryingMCPServer", "custom_data"]
 
 class RetryingMCPServer(MCPServer):
     """
-    A server whose failed calls are repeated where that is safe, and told to the model with code,
-    hint and delay.
+    A server that repeats failed calls where that is safe, and tells the model code, hint and wait.
 
     Put it before one of the framework's classes::
 
@@ -73,7 +71,8 @@ class RetryingMCPServer(MCPServer):
         before = cls.__mro__[: cls.__mro__.index(RetryingMCPServer)]
         if theirs := [base.__name__ for base in before if base.__module__.startswith("agents.")]:
             raise TypeError(
-                f"RetryingMCPServer stands before {theirs[0]}: class {cls.__name__}(RetryingMCPServer, {theirs[0]})"
+                f"RetryingMCPServer stands before {theirs[0]}:"
+                f" class {cls.__name__}(RetryingMCPServer, {theirs[0]})"
             )
 
     def __init__(
@@ -138,10 +137,10 @@ def _told(result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt])
 
 def custom_data(ctx: MCPToolCustomDataContext) -> dict[str, Any] | None:
     """
-    Return the envelope of a failed call, for the run's output item:
-    ``item.custom_data["io.github.toolfault/error"]``.
+    Return the envelope of a failed call, for the run's output item; None for a success.
 
-    It is a ``custom_data_extractor`` of the framework; None for a success.
+    It is a ``custom_data_extractor`` of the framework, and the envelope stands in
+    ``item.custom_data["io.github.toolfault/error"]``.
     """
     fault: ToolFault | None = parse(
         {

@@ -26,7 +26,8 @@ except ImportError as exc:
     if not (exc.name or "").startswith("pydantic_ai"):
         raise
     raise ImportError(
-        "toolfault.integrations.pydantic_ai needs pydantic-ai 2.16 or newer: pip install 'toolfault[pydantic-ai]'"
+        "toolfault.integrations.pydantic_ai needs pydantic-ai 2.16 or newer:"
+        " pip install 'toolfault[pydantic-ai]'"
     ) from exc
 
 from toolfault import Retry, ToolFault, parse
@@ -39,8 +40,7 @@ __all__ = ["RetryingToolset"]
 @dataclass
 class RetryingToolset(WrapperToolset[AgentDepsT]):
     """
-    A toolset whose failed calls are repeated where that is safe, and told to the model with code,
-    hint and delay.
+    A toolset that repeats failed calls where that is safe, and tells the model code, hint and wait.
 
     Put it around the toolset of one MCP server, inside of ``prefixed``, ``filtered`` and the like
     or outside::

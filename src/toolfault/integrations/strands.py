@@ -1,6 +1,7 @@
 """
-Strands Agents: `ToolFaultHooks` repeats failed calls of MCP tools where that is safe, and tells the
-model the rest.
+Strands Agents: `ToolFaultHooks` repeats failed calls of MCP tools where that is safe.
+
+It tells the model what stays failed.
 
 ::
 
@@ -41,7 +42,7 @@ _MAX_CALLS: Final = 1000
 
 class ToolFaultHooks:
     """
-    Stands behind each call of an MCP tool, for ``Agent(hooks=[...])``.
+    A hook behind each call of an MCP tool, for ``Agent(hooks=[...])``.
 
     A failed call is repeated by the rules of `Retry`, by the hints of its tool; each ``MCPClient``
     has a budget of its own. What failed for good reaches the model as a text: message, code,
@@ -118,8 +119,7 @@ class ToolFaultHooks:
 
 def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFault | None:
     """
-    Return the failure that a server says a result is; what went wrong on the way to it lacks the
-    flag.
+    Return the failure that a server reports; failures on the way to it lack the flag.
     """
     if result.get("isError") is not True:
         return None

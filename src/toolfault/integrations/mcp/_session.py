@@ -1,11 +1,10 @@
 """
-Client sessions that try again.
+Client sessions that repeat failed calls.
 
 Rule 1: only ``call_tool`` differs; everything else is the session's own.
-Rule 2: wrapping a session says that its server's hints are trusted. ``Retry(trust_hints=False)``
-takes it back.
-Rule 3: what waits for a person is no failure, and its continuation is never sent twice.
-Rule 4: each attempt is a request of its own, and from the second on says which it is.
+Rule 2: a wrapped session trusts its server, unless the rules are ``Retry(trust_hints=False)``.
+Rule 3: a result that waits for a person is no failure, and its continuation is never sent twice.
+Rule 4: each attempt is a request of its own, and from the second on carries its number.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from toolfault.hosting import (
 
 S = TypeVar("S")
 
-#: How long the listing of tools may take in seconds, and how many pages of it are read.
+#: The longest listing of tools, in seconds and in pages.
 _LISTING_SECONDS: Final = 10.0
 _MAX_PAGES: Final = 100
 
-#: How long a listing holds, in seconds, and how long after one that failed none is asked for: a
-#: server in trouble would be asked behind each failure, and each call wait for the answer.
+#: How long a listing is kept, in seconds, and how long none is asked for after one that failed: a
+#: server in trouble would be asked behind each failure, and each call would wait for the answer.
 _LISTING_HOLDS: Final = 300.0
 _NO_LISTING_HOLDS: Final = 30.0
 
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from mcp import Client  # mcp 1.x has none
     from mcp.types import CallToolResult
 
-    # What type checkers see of a wrapped session: itself, and two keywords more.
+    # A wrapped session as type checkers see it: itself, with two more keywords.
     class RetryingClient(Client):
         """
         A client whose ``call_tool`` takes ``idempotent`` and ``on_attempt``.
@@ -104,15 +103,15 @@ def retrying(session: S, retry: Retry | None = None, *, rewrite: bool = False) -
 @check_keywords(Retry)
 def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False) -> Any:
     """
-    Return a session whose ``call_tool`` tries again where that is safe; everything else passes
-    through.
+    Return a session whose ``call_tool`` repeats failed calls where that is safe.
 
-    Repeated is what the server says did not happen, and what it says is read-only or idempotent.
-    ``call_tool`` takes two keywords more: ``idempotent=True`` allows repeating this call,
-    ``idempotent=False`` forbids it; ``on_attempt``, a function such as a list's ``append``, is
-    called with an `hooks.Attempt` after each attempt. The tools are listed when a failure makes it
-    matter, and the listing holds for five minutes. Each server gets a budget of its own, unless
-    *retry* has one. A session that is wrapped already gets the new rules in place of those it had.
+    It repeats calls that did not happen, and those of tools that are read-only or idempotent by the
+    server's word. ``call_tool`` takes two keywords more: ``idempotent=True`` allows repeating this
+    call, ``idempotent=False`` forbids it; ``on_attempt``, a function such as a list's ``append`` or
+    several, is called with an `hooks.Attempt` after each attempt. The tools are listed when a
+    failure makes their hints matter, and the listing holds for five minutes. Each server gets a
+    budget of its own, unless *retry* has one. A wrapped session gets the new rules in place of its
+    old ones. Everything else passes through.
 
     ``read_timeout_seconds`` bounds one attempt, `Retry.timeout` all of them.
 
@@ -353,8 +352,7 @@ _TAKES_META: Final = _sdk_sessions()
 
 def _rewritten(result: Any, fault: ToolFault, attempts: Sequence[Attempt]) -> Any:
     """
-    Return a failed result whose first text tells a model everything; what says more stays behind
-    it.
+    Return a failed result whose first text is `model_text`; blocks that say more follow.
     """
     told = model_text(fault, attempts)
     rest = [
