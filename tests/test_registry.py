@@ -3,6 +3,7 @@ Rules: found along the MRO by name, a user's before ours.
 """
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -180,3 +181,31 @@ def test_an_import_path_is_followed_once_its_module_is_loaded(monkeypatch):
 def test_rules_that_are_no_mapping_are_refused(expect):
     with pytest.raises(InvalidRule, match="expect maps classes"):
         Guard(expect=expect)
+
+
+def test_no_thread_meets_a_registry_without_its_rules():
+    """
+    A second look-up waits while the first one loads the tables.
+    """
+    loading, asking, found = threading.Event(), threading.Event(), []
+
+    def load():
+        loading.set()
+        # The other thread asks now; it must not be answered before the rules are there.
+        assert asking.wait(10)
+        return {"builtins.KeyError": A}
+
+    registry = Registry(load=load)
+
+    def ask():
+        assert loading.wait(10)
+        asking.set()
+        found.append(registry.rules_for(KeyError))
+
+    threads = [threading.Thread(target=ask), threading.Thread(target=registry.rules_for, args=(KeyError,))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+
+    assert found == [(("builtins.KeyError", A),)]

@@ -1,7 +1,7 @@
 """
-Walking what hangs on an exception: causes, contexts, groups.
+Walks over the causes, contexts and members of an exception.
 
-Every walk is bounded and visits nothing twice; an exception whose attributes raise has none.
+Every walk is bounded and visits nothing twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _members: Callable[[BaseException], tuple[BaseException, ...]] = BaseExceptionGr
 
 def cause_of(exc: BaseException) -> BaseException | None:
     """
-    Return what an exception was raised from: its cause, or the context that was not suppressed.
+    Return the cause of an exception, or its context if that is not suppressed.
     """
     cause: BaseException | None = _cause(exc)
     if cause is None and not _suppressed(exc):
@@ -36,7 +36,7 @@ def cause_of(exc: BaseException) -> BaseException | None:
 
 def handled_by(exc: BaseException) -> BaseException | None:
     """
-    Return what was being handled when an exception was raised, also under ``from None``.
+    Return the exception that was handled when another was raised, also under ``from None``.
 
     What comes from a suppressed context may decide a code and must not be shown.
     """
@@ -71,15 +71,14 @@ def is_group(exc: BaseException) -> bool:
 
 def members_of(exc: BaseException) -> tuple[BaseException, ...]:
     """
-    Return what a group holds directly; an exception that is no group holds nothing.
+    Return the direct members of a group; () for an exception that is no group.
     """
     return _members(exc) if is_group(exc) else ()
 
 
 def leaves_of(exc: BaseException) -> list[BaseException]:
     """
-    Return the exceptions at the ends of a group, in order; an exception that is no group is its
-    only leaf.
+    Return the leaves of a group, in order; [exc] for an exception that is no group.
     """
     return list(_leaves(exc)) if is_group(exc) else [exc]
 

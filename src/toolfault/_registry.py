@@ -45,8 +45,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 class Rules(dict[type[BaseException] | str, Any]):
     """
-    Rules of your own while they are written down: a dict for ``expect=``, with a decorator for
-    functions.
+    A dict of your own rules for ``expect=``, with a decorator for functions.
 
     As in::
 
@@ -61,8 +60,7 @@ class Rules(dict[type[BaseException] | str, Any]):
 
     def rule(self, *classes: type[BaseException] | str) -> Callable[[_F], _F]:
         """
-        Return a decorator that makes a function the rule for these classes; the function itself
-        stays as it is.
+        Return a decorator that makes a function the rule for these classes and leaves it as it is.
 
         Args:
             *classes: Exception classes, or their qualified names.
@@ -123,8 +121,7 @@ class Registry:
 
         Raises:
             InvalidRule: A key is no exception class and no qualified name, a class is given twice,
-                or a
-                meaning is none of those that `Meaning` lists.
+                or a meaning is not one that `Meaning` lists.
         """
         rules = rules_of(expect)
         registry = Registry({**self._all(), **rules})
@@ -143,7 +140,7 @@ class Registry:
             names = [qualified_name(base) for base in cls.__mro__]
             self._report_missing({name.partition(".")[0] for name in names})
             if self._paths:
-                rules = {**rules, **self._by_path(set(names))}
+                rules = {**rules, **self._rules_by_path(set(names))}
             names.sort(key=lambda name: name.startswith("builtins."))
             found = self._found[cls] = tuple((name, rules[name]) for name in names if name in rules)
         return found
@@ -157,10 +154,9 @@ class Registry:
                 self._reported.add(path)
                 log.warning("the rule for %r never matches: %s", path, missing)
 
-    def _by_path(self, wanted: set[str]) -> dict[str, Rule]:
+    def _rules_by_path(self, wanted: set[str]) -> dict[str, Rule]:
         """
-        Return the rules that a user wrote under the path by which a class is imported, where that
-        is loaded now.
+        Return a user's rules for import paths whose classes are loaded now, by defined name.
         """
         found = {
             name: getattr(sys.modules.get(name.rpartition(".")[0]), name.rpartition(".")[2], None)
@@ -208,7 +204,7 @@ class Registry:
 
     def __iter__(self) -> Iterator[str]:
         """
-        Go through the qualified class names.
+        Iterate over the qualified class names.
         """
         return iter(self._all())
 
@@ -234,7 +230,8 @@ def rules_of(expect: Expect) -> dict[str, Rule]:
     """
     if not is_mapping(expect):
         raise InvalidRule(
-            f"expect maps classes to what they mean, such as {{ValueError: 'internal'}}, not {expect!r}"
+            "expect maps classes to what they mean, such as {ValueError: 'internal'},"
+            f" not {expect!r}"
         )
     rules: dict[str, Rule] = {}
     for key, meaning in expect.items():
@@ -256,28 +253,31 @@ def _name_of(key: object) -> str:
             " as in expect={**dict.fromkeys((KeyError, OSError), 'internal')}"
         )
     if isinstance(key, str) and "." in key:
-        key = _defined(key)
+        key = _find_class(key)
     if isinstance(key, type) and issubclass(key, BaseException):
         if issubclass(key, _NEVER_ASKED):
             raise InvalidRule(
                 f"no rule is asked about {key.__name__}: it speaks for itself, or passes unanswered"
             )
         return qualified_name(key)
-    if (
-        isinstance(key, str)
-        and "." in key
-        and all(part.isidentifier() or part == "<locals>" for part in key.split("."))
-    ):
+    if isinstance(key, str) and _is_qualified_name(key):
         return key
     raise InvalidRule(
-        f"{key!r} is no exception class and no qualified name like 'httpx.ReadTimeout' or 'builtins.ValueError'"
+        f"{key!r} is no exception class and no qualified name like 'httpx.ReadTimeout' or"
+        " 'builtins.ValueError'"
     )
 
 
-def _defined(name: str) -> object:
+def _is_qualified_name(text: str) -> bool:
+    parts = text.split(".")
+    return len(parts) > 1 and all(part.isidentifier() or part == "<locals>" for part in parts)
+
+
+def _find_class(name: str) -> object:
     """
-    Return the class that a name leads to where its module is loaded; rules know classes by where
-    they are defined.
+    Return the class that a name leads to, or the name while its module is not loaded.
+
+    Rules know classes by where they are defined.
 
     Raises:
         InvalidRule: The module is loaded, and has no such class.
@@ -316,15 +316,15 @@ def _no_such_class(module: str, attribute: str) -> str:
 
 
 def _rule_of(name: str, meaning: object) -> Rule:
-    if isinstance(meaning, type) or not (
-        isinstance(meaning, str | McpExecuteError | ToolFault | Verdict) or callable(meaning)
-    ):
+    is_value = isinstance(meaning, str | McpExecuteError | ToolFault | Verdict)
+    if isinstance(meaning, type) or not (is_value or callable(meaning)):
         choices = "a code, an envelope, a ToolFault or a function of the exception"
         raise InvalidRule(f"the rule for {name} must be {choices}, not {meaning!r}")
     if callable(meaning):
         if not is_plain_function(meaning) or not takes_one(meaning):
             raise InvalidRule(
-                f"the rule for {name} must be a plain function of the exception alone, not {meaning!r}"
+                f"the rule for {name} must be a plain function of the exception alone,"
+                f" not {meaning!r}"
             )
         return _Function(name, meaning)
     try:

@@ -2,8 +2,8 @@
 What a rule concludes about one exception.
 
 Rule 1: a verdict is data. Rules return verdicts; only `_judge` and `_read` make envelopes of them.
-Rule 2: the message is rendered once, when it leaves. Nothing searches or changes a rendered message:
-replace a part of the verdict instead.
+Rule 2: the message is rendered once, when it leaves. Nothing searches or changes a rendered
+message: replace a part of the verdict instead.
 Rule 3: the parts are safe to show. A verdict without a sentence lets the exception's own text be
 redacted and shown.
 """
@@ -72,8 +72,8 @@ class Verdict:
 
         sentence:
             What happened, in safe words (status, errno name, SQLSTATE), with ``{peer}`` for `peer`.
-            It has no full stop if `file`, `note` or `advice` follows. None: the exception's own text
-            is safe enough to be redacted and shown.
+            It has no full stop if `file`, `note` or `advice` follows. None: the exception's own
+            text is safe enough to be redacted and shown.
 
         peer:
             Who answered, as the subject of a sentence. None: the sentence is shown as it stands.
@@ -113,8 +113,8 @@ class Verdict:
             server's own.
 
         blames_values:
-            An upstream blames values, which a thin tool forwards from its caller: ``internal`` where
-            the guard says that none are forwarded.
+            An upstream blames values, which a thin tool forwards from its caller: ``internal``
+            where the guard says that none are forwarded.
 
         maybe_proxy:
             A proxy may have sent this refusal: ``network_blocked`` for hosts outside the guard's

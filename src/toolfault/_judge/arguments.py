@@ -52,7 +52,7 @@ def _pairs(text: str) -> set[str]:
     return {text[at : at + 2] for at in range(len(text) - 1)}
 
 
-def unknown_tool(case: Case, exc: BaseException) -> Finding:
+def judge_unknown_tool(case: Case, exc: BaseException) -> Finding:
     """
     Return the finding for a name that no tool has, with the names nearest to it.
     """
@@ -75,7 +75,7 @@ def _tool_name(case: Case) -> str:
     return one_line(case.policy.redactor.scrub(case.call.tool, _MAX_NAME)) or "(no name)"
 
 
-def refused_arguments(case: Case, exc: BaseException, found: list[dict[str, Any]]) -> Finding:
+def judge_arguments(case: Case, exc: BaseException, found: list[dict[str, Any]]) -> Finding:
     """
     Return the finding for arguments that do not fit the tool's schema.
 
@@ -99,7 +99,7 @@ def refused_arguments(case: Case, exc: BaseException, found: list[dict[str, Any]
     )
 
 
-def unfit_output(exc: BaseException, found: list[dict[str, Any]]) -> Finding:
+def judge_output(exc: BaseException, found: list[dict[str, Any]]) -> Finding:
     """
     Return the finding for a result that does not fit the tool's declared output.
     """
@@ -109,7 +109,7 @@ def unfit_output(exc: BaseException, found: list[dict[str, Any]]) -> Finding:
     return Finding(verdict=verdict, leaf=exc, reason="output conversion", crash=True)
 
 
-def crashed_validator(case: Case, exc: BaseException) -> BaseException | None:
+def find_crashed_validator(case: Case, exc: BaseException) -> BaseException | None:
     """
     Return the exception that a validator of the author's own did not raise on purpose.
     """
@@ -152,15 +152,22 @@ def nearest_allowed(exc: BaseException) -> str | None:
     """
     Return a hint that names the allowed values nearest to those given; None if none is near.
     """
-    hints: list[str] = []
-    for item in violations_with_values(exc):
-        given = item.get("value")
-        allowed = [value for value in item.get("allowed", ()) if isinstance(value, str)]
-        if not isinstance(given, str) or len(given) > MAX_FIELD or not allowed:
-            continue
-        by_folded = {value.casefold(): value for value in allowed}
-        near = nearest(given.casefold(), by_folded, most=1)
-        if near and len(hints) < MAX_NAMED:
-            field = f" for `{item['field']}`" if item["field"] else ""
-            hints.append(f"Did you mean {by_folded[near[0]]!r}{field}?")
-    return " ".join(hints) or None
+    hints = [hint for item in violations_with_values(exc) if (hint := _nearest_in(item))]
+    return " ".join(hints[:MAX_NAMED]) or None
+
+
+def _nearest_in(item: Mapping[str, Any]) -> str:
+    """
+    Return the hint for one violation; "" if no allowed value is near.
+    """
+    given = item.get("value")
+    if not isinstance(given, str) or len(given) > MAX_FIELD:
+        return ""
+    allowed = {
+        value.casefold(): value for value in item.get("allowed", ()) if isinstance(value, str)
+    }
+    near = nearest(given.casefold(), allowed, most=1)
+    if not near:
+        return ""
+    field = f" for `{item['field']}`" if item["field"] else ""
+    return f"Did you mean {allowed[near[0]]!r}{field}?"

@@ -1,12 +1,12 @@
 """
-One call that failed: what is known of it, what the guard's owner decided, and what was found out.
+A call that failed: what is known of it, what the guard's owner decided, and what was found out.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
@@ -21,7 +21,7 @@ from toolfault._redact import Redactor
 from toolfault._registry import Registry
 from toolfault._text import safe_repr, safe_str, text_of
 from toolfault._tracebacks import redacted_traceback
-from toolfault._verdict import Family, Verdict
+from toolfault._verdict import Family, Rule, Verdict
 from toolfault.errors import ToolFault
 
 
@@ -38,13 +38,19 @@ class Disclosure(StrEnum):
     """
 
     REDACTED = "redacted"
-    """Texts survive without secrets, and with paths of the server cut to what the caller knows."""
+    """
+    Texts survive without secrets, and with paths of the server cut to what the caller knows.
+    """
 
     WITHHELD = "withheld"
-    """What was written for callers survives, redacted; a crash shows its class and the id that the log repeats."""
+    """
+    What was written for callers survives, redacted; a crash shows its class and the id in the log.
+    """
 
     FULL = "full"
-    """Everything but registered secrets, for development."""
+    """
+    Everything but registered secrets, for development.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,10 +208,10 @@ def rule_for(case: Case, exc: BaseException) -> Verdict:
     """
     Return what the tables say of an exception; `INTERNAL` if nothing.
     """
-    return named_rule(case, exc)[1]
+    return rule_with_name(case, exc)[1]
 
 
-def named_rule(case: Case, exc: BaseException) -> tuple[str, Verdict]:
+def rule_with_name(case: Case, exc: BaseException) -> tuple[str, Verdict]:
     """
     Return the class whose rule holds for an exception, and its verdict; "" and `INTERNAL` if none.
     """
@@ -223,18 +229,18 @@ def ask_rules(
     Return the first rule's class and verdict; None if no rule has an opinion.
     """
     for name, rule in registry.rules_for(type(exc)):
-        verdict = rule if isinstance(rule, Verdict) else call_rule(name, rule, exc, redactor)
+        verdict = ask_rule(name, rule, exc, redactor)
         if verdict is not None:
             return name, verdict
     return None
 
 
-def call_rule(
-    name: str, rule: Callable[[Any], Verdict | None], exc: BaseException, redactor: Redactor
-) -> Verdict | None:
+def ask_rule(name: str, rule: Rule, exc: BaseException, redactor: Redactor) -> Verdict | None:
     """
     Return one rule's verdict; None if it has no opinion or raises, which is logged.
     """
+    if isinstance(rule, Verdict):
+        return rule
     try:
         return rule(exc)
     except KeyboardInterrupt:
@@ -259,19 +265,19 @@ def with_defaults(verdict: Verdict) -> tuple[McpErrorCode, McpErrorCategory, boo
 # ---- texts
 
 
-def authored_text(case: Case, exc: BaseException) -> str:
+def author_text(case: Case, exc: BaseException) -> str:
     """
     Return what an author wrote, with quotations of exceptions less what is known to leak.
     """
     text = case.texts.get(id(exc))
     if text is None:
-        text = case.texts[id(exc)] = _without_leaks(case, exc)
+        text = case.texts[id(exc)] = _remove_leaks(case, exc)
     return text
 
 
-def _without_leaks(case: Case, exc: BaseException) -> str:
+def _remove_leaks(case: Case, exc: BaseException) -> str:
     text = text_of(exc)
-    name, verdict = named_rule(case, exc)
+    name, verdict = rule_with_name(case, exc)
     if isinstance(exc, OSError) or name.startswith("of "):
         from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
 
@@ -281,12 +287,12 @@ def _without_leaks(case: Case, exc: BaseException) -> str:
         if link is None or not text:
             break
         if not isinstance(link, ToolFault):
-            text = _without_leaks_of(case, link, text)
+            text = _remove_quoted_leaks(case, link, text)
         link = handled_by(link)
     return text
 
 
-def _without_leaks_of(case: Case, link: BaseException, text: str) -> str:
+def _remove_quoted_leaks(case: Case, link: BaseException, text: str) -> str:
     from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- as above
 
     for spelled in (safe_repr(link), text_of(link)):
@@ -342,10 +348,11 @@ _words = re.compile(r"[a-z]+").findall
 #: What a catch-all says about any failure at all.
 _EMPTY_WORDS: Final = frozenset(
     """
-    a an the error errors exception failed failure fail failing fault unexpected unhandled internal occurred happened
-    something went wrong could not cannot can unable to in on at by of for from with while during due because reason
-    execute executing execution run running call calling process processing complete completing handle handling
-    tool function operation request action task message details got caught raised was is it sorry
+    a an the error errors exception failed failure fail failing fault unexpected unhandled
+    internal occurred happened something went wrong could not cannot can unable to in on at
+    by of for from with while during due because reason execute executing execution run
+    running call calling process processing complete completing handle handling tool
+    function operation request action task message details got caught raised was is it sorry
     """.split()
 )
 

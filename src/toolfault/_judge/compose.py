@@ -21,7 +21,7 @@ from toolfault._judge.case import (
     Disclosure,
     Finding,
     Phase,
-    authored_text,
+    author_text,
     is_bare_key,
     is_cancelled,
     rule_for,
@@ -62,7 +62,7 @@ _MAX_KIND: Final = 128
 #: How many causes an envelope carries.
 _MAX_CHAIN: Final = 8
 
-#: What the phase proves about whether the call happened (design: outcome speaks of the tool call).
+#: What the phase proves about whether the call happened.
 _OUTCOMES: Final[dict[Phase, Outcome]] = {
     "lookup": "not_executed",
     "arguments": "not_executed",
@@ -114,8 +114,7 @@ def _facts(case: Case, finding: Finding, verdict: Verdict, failure_id: str) -> d
 
 def _safe_facts(case: Case, facts: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Return an author's own facts: none under a name that is ours, every text as safe as the
-    message.
+    Return an author's facts without names of ours, every text redacted as the message is.
     """
     own = {key: value for key, value in facts.items() if key not in _OURS}
     safe: dict[str, Any] = _safe_value(case, own)
@@ -185,7 +184,7 @@ def _message(
     Return the message: what its author wrote, else the table's sentence, else a composed one.
     """
     quotations = [_quote_upstream(case, verdict)]
-    message = _written_text(case, finding)
+    message = _text_by_author(case, finding)
     if message is None:
         message = _sentence(case, finding, verdict)
         if message is not None:
@@ -203,7 +202,7 @@ def _is_withheld(case: Case) -> bool:
     return case.policy.disclosure is Disclosure.WITHHELD
 
 
-def _written_text(case: Case, finding: Finding) -> str | None:
+def _text_by_author(case: Case, finding: Finding) -> str | None:
     """
     Return what somebody wrote for this failure, redacted; None if nothing of it may be shown.
     """
@@ -242,8 +241,7 @@ def _diagnosis(case: Case, exc: BaseException) -> str:
 
 def _quote_upstream(case: Case, verdict: Verdict) -> str:
     """
-    Return what the upstream said, in one capped line and marked as a quotation, if the guard's
-    owner wants it.
+    Return what the upstream said as one capped quotation; "" unless the guard's owner wants it.
     """
     if not case.policy.upstream_text or not verdict.quote:
         return ""
@@ -333,7 +331,7 @@ def _describe_cause(case: Case, exc: BaseException) -> str:
         # A builtin that a library met on its way quotes whatever it was about: a part of a URL,
         # a body's bytes.
         inside = type(exc).__module__ == "builtins" and raised_by(exc, case.home) is False
-        text = "" if inside else authored_text(case, exc)
+        text = "" if inside else author_text(case, exc)
     kind = _class_name(case, exc)
     return f"{kind}: {text}" if text else kind
 

@@ -19,10 +19,10 @@ from typing import Final
 from toolfault._causes import handled_by, is_group, leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._judge.arguments import (
-    crashed_validator,
-    refused_arguments,
-    unfit_output,
-    unknown_tool,
+    find_crashed_validator,
+    judge_arguments,
+    judge_output,
+    judge_unknown_tool,
 )
 from toolfault._judge.caller_values import names_path, names_url
 from toolfault._judge.case import (
@@ -32,14 +32,14 @@ from toolfault._judge.case import (
     Finding,
     adds_nothing,
     as_sentence,
+    ask_rule,
     ask_rules,
-    authored_text,
-    call_rule,
+    author_text,
     is_bare_key,
     is_cancelled,
     is_unexplained,
-    named_rule,
     rule_for,
+    rule_with_name,
     with_defaults,
 )
 from toolfault._judge.deliberate import (
@@ -147,7 +147,7 @@ def find(case: Case, exc: BaseException) -> Finding:
     Return what an exception means, and which of its members decides.
     """
     if case.call.phase == "lookup":
-        return unknown_tool(case, exc)
+        return judge_unknown_tool(case, exc)
     if not is_group(exc):
         return _find_leaf(case, exc, exc)
     leaves = [leaf for leaf in leaves_of(exc) if not is_cancelled(leaf)]
@@ -169,12 +169,12 @@ def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int 
         if found is not None:
             return found
     purpose = purpose_of(exc, case.home, group)
-    if (declared := _declared(case, exc, purpose)) is not None:
+    if (declared := _ask_declared_rules(case, exc, purpose)) is not None:
         return declared
     # What is no Exception is not for tools to raise, whoever wrote its class.
     if not isinstance(exc, Exception):
         found = _stray_cancellation(case, exc, depth)
-        return found or _judge_accident(case, exc, *named_rule(case, exc), purpose)
+        return found or _judge_accident(case, exc, *rule_with_name(case, exc), purpose)
     if case.home.owns_class(type(exc)):
         return _judge_own_class(case, exc, depth)
     return _judge_by_rule(case, exc, group, purpose, depth)
@@ -199,7 +199,7 @@ def _judge_by_rule(
     """
     Judge an exception of a class that is not the author's own.
     """
-    name, verdict = named_rule(case, exc)
+    name, verdict = rule_with_name(case, exc)
     if not _is_in_tables(exc, name):
         carried = _unknown_library(case, exc, name, verdict, depth)
         if carried is not None:
@@ -233,12 +233,12 @@ def _unknown_library(
     if (found := verdict_by_status(exc)) is not None:
         # The exception below may still have the headers.
         if inner is not None and inner.verdict.upstream_status == found.upstream_status:
-            found = _without_causes(inner)
+            found = _drop_causes(inner)
         return "of the HTTP status that it carries", found
     if name and verdict.family not in SILENT:
         return None
     if inner is not None and inner.verdict.family in _TELLING:
-        return f"of {class_name(inner.leaf)}, which it was raised from", _without_causes(inner)
+        return f"of {class_name(inner.leaf)}, which it was raised from", _drop_causes(inner)
     if (found := verdict_by_class(type(exc))) is not None:
         return "of the words of its class", found
     return None
@@ -253,7 +253,7 @@ def _is_in_tables(exc: BaseException, name: str) -> bool:
     return qualified_name(type(exc)).startswith("builtins.")
 
 
-def _declared(case: Case, exc: BaseException, purpose: Purpose) -> Finding | None:
+def _ask_declared_rules(case: Case, exc: BaseException, purpose: Purpose) -> Finding | None:
     for registry in case.policy.declared:
         if (found := ask_rules(registry, exc, case.policy.redactor)) is None:
             continue
@@ -264,7 +264,7 @@ def _declared(case: Case, exc: BaseException, purpose: Purpose) -> Finding | Non
             # a caller.
             known = rule_for(case, exc)
             text = (
-                authored_text(case, exc)
+                author_text(case, exc)
                 if purpose.deliberate or case.home.owns_class(type(exc))
                 else known.message
             )
@@ -283,12 +283,12 @@ def _judge_validation(case: Case, exc: BaseException) -> Finding | None:
     if not found:
         return None
     if case.call.phase == "output":
-        return unfit_output(exc, found)
-    crashed = crashed_validator(case, exc)
+        return judge_output(exc, found)
+    crashed = find_crashed_validator(case, exc)
     if crashed is None:
-        return refused_arguments(case, exc, found)
+        return judge_arguments(case, exc, found)
     return _judge_accident(
-        case, crashed, *named_rule(case, crashed), purpose_of(crashed, case.home)
+        case, crashed, *rule_with_name(case, crashed), purpose_of(crashed, case.home)
     )
 
 
@@ -297,48 +297,60 @@ def _judge_validation(case: Case, exc: BaseException) -> Finding | None:
 
 def _judge_over_handled(case: Case, exc: BaseException, name: str, depth: int) -> Finding | None:
     """
-    Judge a general exception by what was being handled when it was raised; None: nothing was.
+    Judge a general exception by what was handled when it was raised; None if nothing was.
     """
     handled = handled_by(exc)
     if handled is None:
         return None
-    text = authored_text(case, exc)
+    text = author_text(case, exc)
     found = _find_handled(case, handled, depth)
     reason = f"over {class_name(handled)}: {found.reason}"
-    crashed = found.verdict.code is McpErrorCode.TOOL_PANICKED
-    if found.deliberate or (not crashed and found.verdict.family not in SILENT | {"other"}):
-        return Finding(
-            verdict=_without_causes(found), leaf=exc, reason=reason, deliberate=True, text=text
-        )
-    if found.verdict.family == "bug" and adds_nothing(
-        text_of(exc), text_of(handled), case.call.tool
-    ):
+    if _explains(found):
+        return _deliberate(_drop_causes(found), exc, reason, text)
+    is_bug = found.verdict.family == "bug"
+    inner, outer = text_of(handled), text_of(exc)
+    if is_bug and adds_nothing(outer, inner, case.call.tool):
         return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
-    # A statement that a database refuses, or a row that is not there, is to a query what these
-    # are to a value.
-    unfit = found.verdict.family == "data" or (crashed and found.verdict.family == "database")
-    if isinstance(exc, ValueError) and (unfit or isinstance(handled, _CONVERSIONS)):
-        if _refused_value(case, handled, found.verdict).is_foreign:
-            return Finding(
-                verdict=INTERNAL,
-                leaf=exc,
-                reason=f"not the caller's value, {reason}",
-                deliberate=True,
-                text=text,
-            )
-        return Finding(verdict=_INVALID, leaf=exc, reason=reason, deliberate=True, text=text)
-    inner = text_of(handled)
-    if found.verdict.family == "bug" and inner and inner in text_of(exc):
+    if isinstance(exc, ValueError) and _is_about_value(handled, found.verdict):
+        if _find_refused_value(case, handled, found.verdict).is_foreign:
+            return _deliberate(INTERNAL, exc, f"not the caller's value, {reason}", text)
+        return _deliberate(_INVALID, exc, reason, text)
+    if is_bug and inner and inner in outer:
         return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
-    if (
-        name in HOST_ERRORS
-        and (said := careful(text, tool=case.call.tool, arguments=case.call.arguments))
-        and not _blames_wrongly(case, said, handled, found.verdict)
-    ):
-        return Finding(
-            verdict=said, leaf=exc, reason=f"prose, {reason}", deliberate=True, text=text
-        )
-    return Finding(verdict=INTERNAL, leaf=exc, reason=reason, deliberate=True, text=text)
+    said = _read_text(case, text) if name in HOST_ERRORS else None
+    if said is None or _blames_wrongly(case, said, handled, found.verdict):
+        return _deliberate(INTERNAL, exc, reason, text)
+    return _deliberate(said, exc, f"prose, {reason}", text)
+
+
+def _deliberate(verdict: Verdict, exc: BaseException, reason: str, text: str | None) -> Finding:
+    return Finding(verdict=verdict, leaf=exc, reason=reason, deliberate=True, text=text)
+
+
+def _read_text(case: Case, text: str) -> Verdict | None:
+    return careful(text, tool=case.call.tool, arguments=case.call.arguments)
+
+
+def _explains(found: Finding) -> bool:
+    """
+    Tell whether a handled exception explains the general one that was raised over it.
+    """
+    if found.deliberate:
+        return True
+    verdict = found.verdict
+    if verdict.code is McpErrorCode.TOOL_PANICKED:
+        return False
+    return verdict.family not in SILENT and verdict.family != "other"
+
+
+def _is_about_value(handled: BaseException, verdict: Verdict) -> bool:
+    """
+    Tell whether a handled exception may be a complaint about a value: a failed conversion, or a
+    database that refuses a statement or has no such row.
+    """
+    if verdict.family == "data" or isinstance(handled, _CONVERSIONS):
+        return True
+    return verdict.family == "database" and verdict.code is McpErrorCode.TOOL_PANICKED
 
 
 def _find_handled(case: Case, handled: BaseException, depth: int) -> Finding:
@@ -360,29 +372,37 @@ def _find_anew(case: Case, handled: BaseException, depth: int) -> Finding:
 def _judge_alone(
     case: Case, exc: BaseException, name: str, verdict: Verdict, reason: str
 ) -> Finding:
-    text = authored_text(case, exc)
-    meant = _ON_PURPOSE.get(name)
+    """
+    Judge a deliberate exception by itself: its class, or the words of a host's general class.
+    """
+    text = author_text(case, exc)
     if name in HOST_ERRORS:
-        meant, reason = _classified(case, text, reason)
-    elif is_bare_key(exc, text) or (isinstance(exc, NotImplementedError) and not text):
+        return _classify_text(case, exc, text, reason)
+    if is_bare_key(exc, text) or (isinstance(exc, NotImplementedError) and not text):
         return _crash(exc, verdict, reason)
-    elif meant is _INVALID and isinstance(exc, ValueError) and names_environment(exc):
-        meant, reason = INTERNAL, f"configuration, {reason}"
-    elif meant is None:
+    meaning = _ON_PURPOSE.get(name)
+    if meaning is _INVALID and isinstance(exc, ValueError) and names_environment(exc):
+        return _deliberate(INTERNAL, exc, f"configuration, {reason}", text)
+    if meaning is None:
         # A class of a package with a rule keeps its code; a builtin that only code meets says
         # nothing.
         says_nothing = verdict.family in SILENT and name.startswith("builtins.")
-        meant = INTERNAL if says_nothing else verdict
         if says_nothing and is_unexplained(exc, name):
-            meant, reason = _classified(case, text, reason)
-    return Finding(verdict=meant, leaf=exc, reason=reason, deliberate=True, text=text)
+            return _classify_text(case, exc, text, reason)
+        meaning = INTERNAL if says_nothing else verdict
+    return _deliberate(meaning, exc, reason, text)
 
 
-def _classified(case: Case, text: str, reason: str) -> tuple[Verdict, str]:
+def _classify_text(case: Case, exc: BaseException, text: str, reason: str) -> Finding:
+    verdict, reason = _classify(case, text, reason)
+    return _deliberate(verdict, exc, reason, text)
+
+
+def _classify(case: Case, text: str, reason: str) -> tuple[Verdict, str]:
     """
-    Return what an author's text shows, `INTERNAL` if that is nothing, with the reason.
+    Return the verdict on an author's text, `INTERNAL` if it tells nothing, and the reason.
     """
-    said = careful(text, tool=case.call.tool, arguments=case.call.arguments)
+    said = _read_text(case, text)
     return (INTERNAL, reason) if said is None else (said, f"prose, {reason}")
 
 
@@ -390,59 +410,62 @@ def _judge_own_class(case: Case, exc: BaseException, depth: int) -> Finding:
     """
     Judge an exception of a class that the author wrote: never a crash.
     """
-    text = authored_text(case, exc)
+    text = author_text(case, exc)
     verdict, reason = _own_verdict(case, exc, text, depth)
-    return Finding(
-        verdict=verdict, leaf=exc, reason=f"own class, {reason}", deliberate=True, text=text
-    )
+    return _deliberate(verdict, exc, f"own class, {reason}", text)
 
 
 def _own_verdict(case: Case, exc: BaseException, text: str, depth: int) -> tuple[Verdict, str]:
-    if (based := _by_library_base(case, exc)) is not None:
-        return based
     from toolfault._judge.unknown_library import verdict_by_status  # noqa: PLC0415 -- as above
 
+    if (based := _judge_library_base(case, exc)) is not None:
+        return based
     if (carried := verdict_by_status(exc)) is not None:
         return carried, "by the HTTP status that it carries"
     handled = handled_by(exc) if depth < _MAX_DEPTH else None
-    found = None if handled is None else _find_handled(case, handled, depth)
-    if found is not None and found.verdict.family in _WEIGHTY:
-        return _without_causes(found), f"over {class_name(found.leaf)}"
-    for cls in type(exc).__mro__:
-        if case.home.owns_class(cls) and (named := verdict_for_name(cls.__name__)) is not None:
-            return named, "by the words of its name"
+    if handled is not None:
+        found = _find_handled(case, handled, depth)
+        if found.verdict.family in _WEIGHTY:
+            return _drop_causes(found), f"over {class_name(found.leaf)}"
+    if (named := _judge_own_name(case, exc)) is not None:
+        return named, "by the words of its name"
     if handled is not None:
         general = "builtins.ValueError" if isinstance(exc, ValueError) else "builtins.Exception"
         over = _judge_over_handled(case, exc, general, depth)
         if over is not None and not over.crash and over.verdict is not INTERNAL:
             return over.verdict, over.reason
-    based = _by_builtin_base(case, exc, text)
-    return _classified(case, text, based[1]) if based[0] is INTERNAL else based
+    verdict, reason = _judge_builtin_base(case, exc, text)
+    return _classify(case, text, reason) if verdict is INTERNAL else (verdict, reason)
 
 
-def _by_library_base(case: Case, exc: BaseException) -> tuple[Verdict, str] | None:
+def _judge_own_name(case: Case, exc: BaseException) -> Verdict | None:
+    for cls in type(exc).__mro__:
+        if case.home.owns_class(cls) and (named := verdict_for_name(cls.__name__)) is not None:
+            return named
+    return None
+
+
+def _judge_library_base(case: Case, exc: BaseException) -> tuple[Verdict, str] | None:
     for name, rule in case.policy.registry.rules_for(type(exc)):
         if name.startswith("builtins.") or name in HOST_ERRORS:
             continue
-        verdict = (
-            rule if isinstance(rule, Verdict) else call_rule(name, rule, exc, case.policy.redactor)
-        )
+        verdict = ask_rule(name, rule, exc, case.policy.redactor)
         if verdict is not None:
             return verdict, f"by its base {name}"
     return None
 
 
-def _by_builtin_base(case: Case, exc: BaseException, text: str) -> tuple[Verdict, str]:
+def _judge_builtin_base(case: Case, exc: BaseException, text: str) -> tuple[Verdict, str]:
     for base in map(qualified_name, type(exc).__mro__):
         if base in _SAY_NOTHING:
             break
+        reason = f"by its base {base}"
         if base in _ON_PURPOSE:
-            return (
-                INTERNAL if is_bare_key(exc, text) else _ON_PURPOSE[base]
-            ), f"by its base {base}"
+            verdict = _ON_PURPOSE[base]
+            return INTERNAL if is_bare_key(exc, text) else verdict, reason
         if base.startswith("builtins.") and base in case.policy.registry:
             verdict = rule_for(case, exc)
-            return (INTERNAL if verdict.family in SILENT else verdict), f"by its base {base}"
+            return INTERNAL if verdict.family in SILENT else verdict, reason
     return INTERNAL, "nothing tells"
 
 
@@ -452,21 +475,18 @@ def _by_builtin_base(case: Case, exc: BaseException, text: str) -> tuple[Verdict
 def _judge_accident(
     case: Case, exc: BaseException, name: str, verdict: Verdict, purpose: Purpose
 ) -> Finding:
+    """
+    Judge an exception that nobody raised on purpose.
+    """
     if isinstance(exc, KeyError) and from_environ(exc):
-        variable = safe_str(exc.args[0]) if exc.args else "?"
-        message = f"The server is not configured: the environment variable {variable} is not set."
-        return Finding(
-            verdict=replace(INTERNAL, sentence=message),
-            leaf=exc,
-            reason="environment",
-            crash=True,
-        )
+        return _crash(exc, _unset_variable(exc), "environment")
     if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
         verdict = _socket_or_disk(exc, case.home)
     verdict = _blame_if_named(case, exc, verdict)
-    if (found := _caller_value(case, exc, verdict)) is not None:
-        return found
-    if (found := _unexplained(case, exc, name, verdict)) is not None:
+    found = _judge_caller_value(case, exc, verdict)
+    if found is None:
+        found = _judge_library_text(case, exc, name, verdict)
+    if found is not None:
         return found
     if not name or verdict.family in SILENT or verdict.code is McpErrorCode.TOOL_PANICKED:
         return _crash(exc, verdict, purpose.reason)
@@ -475,7 +495,15 @@ def _judge_accident(
     return Finding(verdict=verdict, leaf=exc, reason=f"rule {name}", crash=crash)
 
 
-def _unexplained(case: Case, exc: BaseException, name: str, verdict: Verdict) -> Finding | None:
+def _unset_variable(exc: KeyError) -> Verdict:
+    variable = safe_str(exc.args[0]) if exc.args else "?"
+    message = f"The server is not configured: the environment variable {variable} is not set."
+    return replace(INTERNAL, sentence=message)
+
+
+def _judge_library_text(
+    case: Case, exc: BaseException, name: str, verdict: Verdict
+) -> Finding | None:
     """
     Judge what a library raised and no table explains by its text; None: the author's code did.
     """
@@ -483,7 +511,7 @@ def _unexplained(case: Case, exc: BaseException, name: str, verdict: Verdict) ->
     in_library = name in _SAID_BY_LIBRARIES and raised_by(exc, case.home) is False
     if not (is_library_class or in_library):
         return None
-    text = telling_lines(authored_text(case, exc)) or None
+    text = telling_lines(author_text(case, exc)) or None
     said = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
     if said is not None and not _blames_wrongly(case, said, exc, verdict):
         said = replace(said, sentence=None)
@@ -493,11 +521,11 @@ def _unexplained(case: Case, exc: BaseException, name: str, verdict: Verdict) ->
     return Finding(verdict=INTERNAL, leaf=exc, reason="unknown library", crash=True, text=text)
 
 
-def _caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Finding | None:
+def _judge_caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Finding | None:
     """
     Blame the caller for a value that a conversion or a database refused, if an argument is it.
     """
-    argument = _refused_value(case, exc, verdict).argument
+    argument = _find_refused_value(case, exc, verdict).argument
     if argument is None:
         return None
     text = f"The argument `{argument}` was refused: {quote(reason_of(exc))}."
@@ -513,13 +541,12 @@ def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verd
     if said.code is not McpErrorCode.INVALID_ARGUMENTS:
         return False
     # Of another library the whole text counts, which may speak of more than one value.
-    return (
-        through(exc, case.home) <= sys.stdlib_module_names
-        and _refused_value(case, exc, verdict).is_foreign
-    )
+    if not through(exc, case.home) <= sys.stdlib_module_names:
+        return False
+    return _find_refused_value(case, exc, verdict).is_foreign
 
 
-def _refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Refused:
+def _find_refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Refused:
     statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
     if not (statement or is_conversion(exc, verdict)):
         return Refused()
@@ -532,7 +559,7 @@ def _crash(exc: BaseException, verdict: Verdict, reason: str) -> Finding:
 
 def _blame_if_named(case: Case, exc: BaseException, verdict: Verdict) -> Verdict:
     """
-    Blame the caller if an argument names the file or the URL that failed (standards, trap 1).
+    Blame the caller if an argument names the file or the URL that failed.
     """
     if verdict.code_if_caller_named is None:
         return verdict
@@ -550,8 +577,7 @@ def _blame_if_named(case: Case, exc: BaseException, verdict: Verdict) -> Verdict
 
 def _choose(findings: list[Finding]) -> Finding:
     """
-    Return the one of several that speaks for all: a fault, what can't be retried, the longest
-    delay, the first.
+    Return the finding that decides: a fault, what can't be retried, the longest wait, the first.
     """
     for finding in findings:
         if finding.author is not None:
@@ -581,10 +607,9 @@ def _verdict_of_fault(fault: ToolFault) -> Verdict:
     )
 
 
-def _without_causes(found: Finding) -> Verdict:
+def _drop_causes(found: Finding) -> Verdict:
     """
-    Return what a handled exception lends to the one raised over it: everything but a chain of its
-    own.
+    Return a finding's verdict without its own cause chain, for the exception raised over it.
     """
     return replace(found.verdict, causes=()) if found.verdict.causes else found.verdict
 
@@ -595,7 +620,7 @@ def _any_leaf(exc: BaseException) -> BaseException:
 
 def _socket_or_disk(exc: BaseException, home: Home) -> Verdict:
     """
-    Judge a PermissionError without a file name by where it came through (design 5.5).
+    Judge a PermissionError without a file name by where it came through.
     """
     if through(exc, home) & _SOCKETS:
         from toolfault.rules.builtins import NO_CONNECTION_ALLOWED  # noqa: PLC0415 -- tables load at the first failure

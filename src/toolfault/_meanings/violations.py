@@ -75,14 +75,14 @@ def violations(exc: BaseException) -> list[dict[str, Any]]:
     Each has a ``field`` (its path, dotted; "" for the whole), a ``rule`` and a ``message`` without
     the value, and ``allowed`` where only some values are.
     """
-    return _found(exc, values=False)
+    return _read_violations(exc, values=False)
 
 
 def violations_with_values(exc: BaseException) -> list[dict[str, Any]]:
     """
     Return the violations, each with the ``value`` that was refused, which must not leave.
     """
-    return _found(exc, values=True)
+    return _read_violations(exc, values=True)
 
 
 def listing_of(items: Sequence[Mapping[str, Any]]) -> str:
@@ -107,14 +107,14 @@ def _clause(item: Mapping[str, Any]) -> str:
     return f"`{field}` {message}" if is_our_phrase(message) else f"`{field}`: {message}"
 
 
-def _found(exc: BaseException, *, values: bool) -> list[dict[str, Any]]:
+def _read_violations(exc: BaseException, *, values: bool) -> list[dict[str, Any]]:
     try:
         for judged in (exc, exc.__cause__):
             names = {qualified_name(cls) for cls in type(judged).__mro__}
             if names & {PYDANTIC, PYDANTIC_1, PYDANTIC_1_ALONE}:
-                return list(islice(_of_pydantic(judged, values=values), MAX_VIOLATIONS))
+                return list(islice(_read_pydantic(judged, values=values), MAX_VIOLATIONS))
             if _JSONSCHEMA in names:
-                return list(islice(_of_jsonschema(judged, values=values), MAX_VIOLATIONS))
+                return list(islice(_read_jsonschema(judged, values=values), MAX_VIOLATIONS))
     except Exception:  # noqa: BLE001 -- a half-built error, or one with a context that can't be shown
         return []
     return []
@@ -123,7 +123,7 @@ def _found(exc: BaseException, *, values: bool) -> list[dict[str, Any]]:
 # ---- pydantic
 
 
-def _of_pydantic(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
+def _read_pydantic(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
     try:
         errors = exc.errors(include_url=False, include_context=True, include_input=values)
     except TypeError:
@@ -136,11 +136,11 @@ def _of_pydantic(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
             "rule": kind,
             "message": _message(kind, safe_str(error.get("msg", "")), context),
         }
-        allowed = _allowed(kind, context)
+        allowed = _read_allowed(kind, context)
         if allowed:
             item["allowed"] = allowed
         if values:
-            item["value"] = _given(kind, error, context)
+            item["value"] = _read_value(kind, error, context)
         yield item
 
 
@@ -168,7 +168,7 @@ _ALLOWED_IN: Final = {
 }
 
 
-def _allowed(kind: str, context: Mapping[str, Any]) -> list[Any]:
+def _read_allowed(kind: str, context: Mapping[str, Any]) -> list[Any]:
     text = context.get(_ALLOWED_IN.get(kind, ""))
     if not isinstance(text, str):
         return []
@@ -189,7 +189,7 @@ def _literal(quoted: str, other: str) -> object:
 _CONSTANTS: Final = {"True": True, "False": False, "None": None}
 
 
-def _given(kind: str, error: Mapping[str, Any], context: Mapping[str, Any]) -> object:
+def _read_value(kind: str, error: Mapping[str, Any], context: Mapping[str, Any]) -> object:
     return context.get("tag") if kind == "union_tag_invalid" else error.get("input")
 
 
@@ -229,16 +229,16 @@ _DEMANDS: Final[dict[str, str]] = {
 }
 
 
-def _of_jsonschema(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
+def _read_jsonschema(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
     """
     Yield the violations; an error without a keyword of its own stands for those in its context.
     """
     if isinstance(exc.validator, str):
-        yield from _of_keyword(exc, values=values)
+        yield from _read_keyword(exc, values=values)
         return
     seen: set[tuple[str, str]] = set()
     for error in exc.context:
-        for item in _of_keyword(error, values=values):
+        for item in _read_keyword(error, values=values):
             # Each of several missing members comes in an error of its own, which does not say
             # which.
             if (where := (item["field"], item["rule"])) not in seen:
@@ -246,7 +246,7 @@ def _of_jsonschema(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
                 yield item
 
 
-def _of_keyword(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
+def _read_keyword(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
     keyword, path = safe_str(exc.validator), list(exc.absolute_path)
     if keyword == "required":
         for name in (name for name in exc.validator_value if name not in exc.instance):
@@ -254,11 +254,11 @@ def _of_keyword(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
     elif keyword == "additionalProperties" and exc.validator_value is False:
         for name in _surplus(exc):
             yield {"field": _path([*path, name]), "rule": keyword, "message": "is not known"}
-    elif keyword in {"anyOf", "oneOf"} and (branch := _meant(exc)):
+    elif keyword in {"anyOf", "oneOf"} and (branch := _choose_branch(exc)):
         for error in branch[:MAX_VIOLATIONS]:
-            yield from _of_keyword(error, values=values)
+            yield from _read_keyword(error, values=values)
     else:
-        item = {"field": _path(path), "rule": keyword, **_demanded(exc, keyword)}
+        item = {"field": _path(path), "rule": keyword, **_describe_demand(exc, keyword)}
         yield {**item, "value": exc.instance} if values else item
 
 
@@ -272,10 +272,10 @@ def _surplus(exc: Any) -> list[Any]:
     ]
 
 
-def _demanded(exc: Any, keyword: str) -> dict[str, Any]:
+def _describe_demand(exc: Any, keyword: str) -> dict[str, Any]:
     demand = exc.validator_value
     if keyword in _DEMANDS:
-        return {"message": _DEMANDS[keyword].format(_written(demand))[:_MAX_TEXT]}
+        return {"message": _DEMANDS[keyword].format(_spell(demand))[:_MAX_TEXT]}
     if keyword == "enum":
         allowed = [
             value for value in demand[:_MAX_ALLOWED] if isinstance(value, str | int | float | None)
@@ -289,7 +289,7 @@ def _demanded(exc: Any, keyword: str) -> dict[str, Any]:
     return {"message": "does not fit its schema"}
 
 
-def _meant(exc: Any) -> list[Any] | None:
+def _choose_branch(exc: Any) -> list[Any] | None:
     """
     Return the errors of the one alternative whose type the value has; None if it is not just one.
     """
@@ -312,10 +312,10 @@ def _types(exc: Any) -> list[str]:
     """
     if any(error.validator != "type" or error.relative_path for error in exc.context):
         return []
-    return list(dict.fromkeys(_written(error.validator_value) for error in exc.context))
+    return list(dict.fromkeys(_spell(error.validator_value) for error in exc.context))
 
 
-def _written(demand: Any) -> str:
+def _spell(demand: Any) -> str:
     if issubclass(type(demand), list):
         return " or ".join(map(safe_str, demand[:8]))
     return safe_str(demand)
