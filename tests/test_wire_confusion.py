@@ -134,6 +134,19 @@ def test_a_reader_that_goes_by_words_is_found_out(shape, is_error, said):
         wire.score([odd])
 
 
+@pytest.mark.parametrize("flag", [True, "true"])
+def test_a_flag_in_snake_case_counts_and_is_counted(flag):
+    """
+    It is read as a failure, and neither stops the program nor counts as a suspicion.
+    """
+    spelled = record(OPEN, "Unknown tool: find", label("tool_not_found"), shape="result")
+    spelled["response"]["result"] = {"is_error": flag, "content": spelled["response"]["result"]["content"]}
+
+    scores = wire.score([spelled])
+
+    assert (scores.respelled, scores.failures, scores.right) == (1, 0, 1)
+
+
 def test_the_program_prints_both_halves(corpus, monkeypatch, capsys):
     """
     For each half: shares, the exact classifier's beside them, the suspicion, and who was taken for whom.

@@ -165,6 +165,7 @@ class Scores:
     suspected: int = 0
     successes: int = 0
     false_alarms: int = 0
+    respelled: int = 0
     unanswered: int = 0
     unanswered_right: int = 0
 
@@ -196,7 +197,9 @@ def score(records):
     scores = Scores()
     for record in records:
         label, fault = record["label"], fault_of(record)
-        if record["shape"] == "result":
+        if record["shape"] == "result" and is_respelled(record["response"]["result"]):
+            scores.respelled += 1
+        elif record["shape"] == "result":
             count_suspicion(scores, fault, failed=label["is_failure"])
         elif fault is None:
             raise AssertionError(f"{record['server']} flagged a failure, and it was read as a success")
@@ -220,9 +223,18 @@ def fault_of(record):
     fault = parse(answer, **called(record))
     if record["shape"] != "result":
         return fault
+    if fault is not None and is_respelled(answer["result"]):
+        return fault
     if fault is not None:
         raise AssertionError(f"{record['server']} flagged nothing, and it was read as a failure")
     return suspect(answer["result"], **called(record))
+
+
+def is_respelled(result):
+    """
+    Whether a result has its flag in snake case, which counts as one though the protocol knows it not.
+    """
+    return result.get("is_error") in (True, "true")
 
 
 def honest(label):
@@ -263,6 +275,7 @@ def report(name, scores):
         f"  suspicion        {scores.suspected_share:6.1%}   ({scores.suspected} of {scores.failures} success-shaped failures)"
     )
     print(f"  false alarms     {scores.false_alarms:6}   (on {scores.successes} good results)")
+    print(f"  snake case       {scores.respelled:6}   (results that are flagged in that spelling)")
     print(f"  unanswered calls {scores.unanswered_right:6}   (right, of {scores.unanswered} over a session)")
     said = [code for code in CODES if any(key[1] == code for key in scores.table)]
     if said:

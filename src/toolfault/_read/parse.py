@@ -180,7 +180,8 @@ def _parse_response(answer: object, reader: Reader, depth: int) -> ToolFault | N
         # tool's data.
         return None if is_rpc_error(inner) else _parse(inner, reader, depth - 1)
     if error is not None and member(answer, "jsonrpc") is not None:
-        return _parse_prose([], reader, McpErrorCode.UNKNOWN, received=answer)
+        texts = [error] if is_text(error) else []
+        return _parse_prose(texts, reader, McpErrorCode.UNKNOWN, received=answer)
     failed = _parse_http(answer, reader)
     if failed is not None:
         return failed
@@ -286,7 +287,7 @@ def _texts_and_meta(reading: Reading) -> dict[str, Any]:
 
 def _bodies_behind_prefixes(reading: Reading) -> Iterator[tuple[FoundIn, Any]]:
     """
-    Yield the JSON behind an SDK's words in texts, and whole envelopes behind any other words.
+    Yield the JSON behind an SDK's words in texts, and behind others a whole envelope or an error.
     """
     for text in reading.texts:
         start = text[:WINDOW].find("{")
@@ -297,8 +298,13 @@ def _bodies_behind_prefixes(reading: Reading) -> Iterator[tuple[FoundIn, Any]]:
             yield "text", body
             continue
         body = try_json(text[start:])
-        if any(decode_envelope(inner) is not None for inner in iter_objects(body)):
+        if any(map(_is_failure, iter_objects(body))):
             yield "text", body
+
+
+def _is_failure(obj: Mapping[Any, Any]) -> bool:
+    # A JSON-RPC error in a gateway's text says so by its version.
+    return obj.get("jsonrpc") == "2.0" or decode_envelope(obj) is not None
 
 
 # ---- suspicions

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from toolfault._advice import read_advice
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_category, fold_code
-from toolfault._json import as_flag, as_mapping, is_array, is_mapping, try_json
-from toolfault._meanings.jsonrpc import FREE_WORDS
+from toolfault._json import as_flag, as_mapping, is_array, is_mapping, is_text, try_json
+from toolfault._meanings.jsonrpc import FREE_WORDS, meaning_with_words
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
 from toolfault._retry_after import claimed_seconds, member_wait, wait_in_json, wait_in_prose
-from toolfault._text import WINDOW
+from toolfault._text import WINDOW, pattern
 from toolfault._untrusted import (
     ID_BYTES,
     MAX_CAUSES,
@@ -51,11 +51,27 @@ class Reader:
 
     def prose(self, text: str, rpc_code: int | None = None) -> Verdict | None:
         """
-        Return what a text shows, as `careful` does.
+        Return the meaning of a text, or None if it shows nothing.
         """
+        text = text[:WINDOW]
+        quoted = pattern(_BOTO).search(text)
+        if quoted is not None:
+            return _verdict_for_aws(quoted[1])
         # As a framework hands them on: not every one looks at what a model calls a tool.
-        tool = self.tool[:ID_BYTES] if isinstance(self.tool, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
-        return careful(text[:WINDOW], tool=tool, arguments=self.arguments, rpc_code=rpc_code)
+        tool = self.tool[:ID_BYTES] if is_text(self.tool) else None
+        return careful(text, tool=tool, arguments=self.arguments, rpc_code=rpc_code)
+
+
+#: The words of botocore's ClientError.
+_BOTO: Final = (
+    r"\bAn error occurred \(([A-Za-z][\w.]{1,80})\) when calling the \w{1,80} operation\b"
+)
+
+
+def _verdict_for_aws(code: str) -> Verdict:
+    from toolfault.rules.botocore import verdict_for_code  # noqa: PLC0415 -- a table that few answers need
+
+    return verdict_for_code(code)
 
 
 def iter_objects(body: Any) -> Iterator[Mapping[Any, Any]]:
@@ -100,16 +116,27 @@ class Claim:
 
     def verdict(self, reader: Reader) -> Verdict:
         """
-        Return what it claims that went wrong.
+        Return the meaning of the claim: of its word, else its status, else its message.
+
+        A message that says more than a foreign word or a status decides.
         """
         if self.own:
-            return Verdict(code=fold_code(self.word or ""))
-        if self.word is not None and (meant := meaning_of(self.word)) is not None:
-            return meant
+            code = fold_code(self.word or "")
+            if code is not McpErrorCode.UNKNOWN or self.word == code or not self.message:
+                return Verdict(code=code)
+            return reader.prose(self.message) or Verdict(code=code)
+        told = reader.prose(self.message, self.number) if self.message else None
+        meant = _meaning_of_word(self.word)
+        if meant is not None:
+            return _choose(meant, told, _MORE_THAN_WORD)
         if self.status is not None:
-            return verdict_for_status(self.status, self.message or "")
-        if self.message and (meant := reader.prose(self.message, self.number)) is not None:
-            return meant
+            if self.status in _SESSION_STATUSES and self.message:
+                told = meaning_with_words(0, self.message) or told
+            return _choose(
+                verdict_for_status(self.status, self.message or ""), told, _MORE_THAN_STATUS
+            )
+        if told is not None:
+            return told
         if self.number in FREE_WORDS:
             return meaning_of(FREE_WORDS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
         return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
@@ -157,25 +184,75 @@ class Claim:
             facts: Likewise.
         """
         verdict = self.verdict(reader)
-        said = self.message or sanitize_first(text for text in texts if try_json(text) is None)
-        if not said and self.word:
-            said = f"The tool failed with the code {sanitize(self.word, ID_BYTES)}."
-        said = said or verdict.message or ""
+        message = self._text(verdict, texts)
         facts = dict(facts or {})
         if self.status is not None:
             facts.setdefault("upstream_status", self.status)
         envelope = build_envelope(
             verdict.code,
-            said,
+            message,
             category=verdict.category if self.category is None else self.category,
             retryable=verdict.retryable if self.retryable is None else self.retryable,
             retry_after_seconds=self._wait(verdict),
-            hint=self.hint,
+            hint=self.hint or verdict.hint,
             causes=self.causes,
         )
         return ToolFault.of(
             envelope, found_in=found_in, received=received, outcome=outcome, facts=facts
         )
+
+    def _text(self, verdict: Verdict, texts: Iterable[str]) -> str:
+        beside = (text for text in texts if try_json(text) is None)
+        message = self.message or sanitize_first(beside)
+        if not message and self.word:
+            return f"The tool failed with the code {sanitize(self.word, ID_BYTES)}."
+        return message or verdict.message or ""
+
+
+def _meaning_of_word(word: str | None) -> Verdict | None:
+    if word is None:
+        return None
+    # A session's word, as ``SESSION_NOT_FOUND``, is its sentence.
+    return meaning_with_words(0, word.replace("_", " ")) or meaning_of(word)
+
+
+#: Statuses under which SDKs refuse a session that they do not know.
+_SESSION_STATUSES: Final = (400, 404, 410)
+
+#: What a message may say that is more than a word beside it says. Many APIs refuse with a word or
+#: status for rights what is over a limit.
+_MORE_THAN_WORD: Final[Mapping[McpErrorCode, frozenset[McpErrorCode]]] = {
+    McpErrorCode.PERMISSION_DENIED: frozenset({McpErrorCode.QUOTA_EXCEEDED}),
+    McpErrorCode.INVALID_ARGUMENTS: frozenset({McpErrorCode.TOOL_NOT_FOUND}),
+}
+
+#: And more than a status says, which often only blames the caller or the server.
+_TELLING: Final = frozenset(
+    {
+        McpErrorCode.TOOL_TIMEOUT,
+        McpErrorCode.QUOTA_EXCEEDED,
+        McpErrorCode.PERMISSION_DENIED,
+        McpErrorCode.TOOL_NOT_FOUND,
+        McpErrorCode.NETWORK_BLOCKED,
+        McpErrorCode.MCP_SERVER_UNREACHABLE,
+    }
+)
+_MORE_THAN_STATUS: Final[Mapping[McpErrorCode, frozenset[McpErrorCode]]] = {
+    McpErrorCode.PERMISSION_DENIED: frozenset({McpErrorCode.QUOTA_EXCEEDED}),
+    McpErrorCode.INVALID_ARGUMENTS: _TELLING,
+    McpErrorCode.INTERNAL: _TELLING,
+}
+
+
+def _choose(
+    meant: Verdict, told: Verdict | None, more: Mapping[McpErrorCode, frozenset[McpErrorCode]]
+) -> Verdict:
+    """
+    Return the verdict of the message beside a word or a status if it says more, else the other.
+    """
+    if told is not None and told.code in more.get(meant.code, ()):
+        return told
+    return meant
 
 
 #: What one claim may take from another.
@@ -199,13 +276,7 @@ _CODE_NAMES: Final = (
 )
 _CATEGORY_NAMES: Final = ("category", "errorCategory", "error_category")
 _STATUS_NAMES: Final = (
-    "status",
-    "status_code",
-    "statusCode",
-    "http_status",
-    "httpStatus",
-    "code",
-    "error_code",
+    *("status", "status_code", "statusCode", "http_status", "httpStatus", "code", "error_code"),
 )
 #: Under the first a text is what went wrong; under the second it may be anything, unless something
 #: else tells.
@@ -269,16 +340,9 @@ def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
     claim = Claim(
         word=word,
         own=own,
-        status=next(
-            (
-                status
-                for name in _STATUS_NAMES
-                if (status := http_status(obj.get(name))) is not None
-            ),
-            None,
-        ),
+        status=_status(obj),
         number=number if type(number) is int and -32768 <= number <= -32000 else None,
-        message=_first_text(obj, _MESSAGE_NAMES),
+        message=_message(obj),
         category=category,
         retryable=retryable,
         delay=delay,
@@ -317,6 +381,14 @@ def read_advice_claim(text: str) -> Claim | None:
         hint=told.hint,
         causes=(),
     )
+
+
+def _status(obj: Mapping[Any, Any]) -> int | None:
+    for name in _STATUS_NAMES:
+        status = http_status(obj.get(name))
+        if status is not None:
+            return status
+    return None
 
 
 def _is_known(word: str) -> bool:
@@ -372,6 +444,33 @@ def _delay(obj: Mapping[Any, Any]) -> int | None:
     names = (name for name in islice(obj, _MAX_MEMBERS) if isinstance(name, str))
     waits = [member_wait(name, obj[name]) for name in names]
     return max((wait for wait in waits if wait is not None), default=None)
+
+
+#: Members that explain a message, where they are sentences.
+_DETAIL_NAMES: Final = ("detail", "details", "error_description", "reason")
+
+
+def _message(obj: Mapping[Any, Any]) -> str | None:
+    """
+    Return the message of an object with the sentence that explains it, or None.
+    """
+    message = _first_text(obj, _MESSAGE_NAMES)
+    detail = next((text for text in _sentences(obj) if text != message), None)
+    if detail is None:
+        return message
+    if message is None or " " not in message:
+        # A bare word is a name for the failure, and the sentence its message.
+        return detail
+    if detail in message or message in detail:
+        return message if detail in message else detail
+    return f"{message[:WINDOW].rstrip(' .')}. {detail[:WINDOW]}"
+
+
+def _sentences(obj: Mapping[Any, Any]) -> Iterator[str]:
+    for name in _DETAIL_NAMES:
+        text = _first_text(obj, (name,))
+        if text is not None and " " in text[:WINDOW].strip():
+            yield text
 
 
 def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:

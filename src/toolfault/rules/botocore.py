@@ -57,6 +57,13 @@ def _answer(exc: BaseException) -> Verdict:
     return _answered(attr(exc, "response"))
 
 
+def verdict_for_code(code: str) -> Verdict:
+    """
+    Return the meaning of an error code of AWS, for texts that quote one.
+    """
+    return _answered({"Error": {"Code": code}})
+
+
 def _answered(response: object) -> Verdict:
     error, metadata = _part(response, "Error"), _part(response, "ResponseMetadata")
     given, number = error.get("Code"), metadata.get("HTTPStatusCode")

@@ -1,0 +1,101 @@
+"""
+Structure never says less than prose: what is said beside a code, a word or a status is read as well as alone.
+"""
+
+import pytest
+
+from toolfault import parse
+
+
+def result(text="", **structured):
+    content = [{"type": "text", "text": text}] if text else []
+    return {"isError": True, "content": content, "structuredContent": structured or None}
+
+
+#: An answer, its code, whether it is retryable, the wait, and words of its message.
+CASES = [
+    # A limit behind a status or a word.
+    (result(status=403, message="API rate limit exceeded"), "quota_exceeded", True, None, "rate limit"),
+    (result(status=403, message="Rate limit. Retry after 30 seconds"), "quota_exceeded", True, 30, ""),
+    (result(status=403, message="You may not"), "permission_denied", False, None, ""),
+    (result(error={"code": 403, "message": "Rate Limit Exceeded"}), "quota_exceeded", True, None, ""),
+    (result(status=500, message="The query timed out"), "tool_timeout", True, None, ""),
+    (result(status=500, message="Invalid value for city"), "internal", True, None, ""),
+    (result(code="NOT_FOUND", message="Unknown tool: x"), "tool_not_found", False, None, ""),
+    (result(code="NOT_FOUND", message="No such page"), "invalid_arguments", False, None, ""),
+    # A wait in the message beside a code.
+    (result(code="RATE_LIMITED", message="Try again in 30 seconds"), "quota_exceeded", True, 30, ""),
+    (result(code="quota_exceeded", message="Retry in 2 minutes"), "quota_exceeded", True, 120, ""),
+    (result(status=429, message="Slow down, retry after 7 seconds"), "quota_exceeded", True, 7, ""),
+    (result(code="invalid_arguments", message="Wait 5 seconds"), "invalid_arguments", False, None, ""),
+    # An unknown code does not silence a message.
+    (result(code="E77", message="rate limit exceeded, try again in 9 seconds"), "quota_exceeded", True, 9, ""),
+    (result(code="X-1", message="connect ECONNREFUSED 10.0.0.1:443"), "internal", True, None, ""),
+    # The reason and the detail of others.
+    (
+        result(error={"type": "index_not_found_exception", "reason": "no such index [cities]"}, status=404),
+        *("invalid_arguments", False, None, "no such index [cities]"),
+    ),
+    (
+        result(code="23505", severity="ERROR", message="duplicate key value", detail="Key (id)=(1) already exists."),
+        *("invalid_arguments", False, None, "duplicate key value. Key (id)=(1) already exists."),
+    ),
+    (
+        result(error="invalid_grant", error_description="Token has been expired or revoked."),
+        *("permission_denied", False, None, "Token has been expired or revoked."),
+    ),
+    # A port or a count is no status.
+    (result(port=503, message="went odd"), "internal", False, None, ""),
+    (result(count=429, message="went odd"), "internal", False, None, ""),
+    (result(code=503, message="went odd"), "internal", True, None, ""),
+    # AWS by the table of its codes.
+    (
+        result("An error occurred (NoSuchBucket) when calling the ListObjects operation: x"),
+        "invalid_arguments",
+        False,
+        None,
+        "",
+    ),
+    (
+        result("An error occurred (RequestLimitExceeded) when calling the RunInstances operation: x"),
+        "quota_exceeded",
+        True,
+        None,
+        "",
+    ),
+    (
+        result("An error occurred (ValidationException) when calling the Query operation: x"),
+        "invalid_arguments",
+        False,
+        None,
+        "",
+    ),
+    (result("An error occurred (InternalError) when calling the GetObject operation: x"), "internal", True, None, ""),
+    (result("An error occurred (Whatever) when calling the GetObject operation: x"), "internal", False, None, ""),
+    # A success that breaks its schema is the server's.
+    (result("Output validation error: 'x' is a required property"), "internal", False, None, ""),
+    ({"code": -32602, "message": "Output validation error: 'x' is a required property"}, "internal", False, None, ""),
+    # Abilities of the client.
+    ({"code": -32601, "message": "Method not found: sampling/createMessage"}, "permission_denied", False, None, ""),
+    (result("Elicitation not supported"), "permission_denied", False, None, ""),
+    # Sessions that are gone, also through gateways.
+    ({"code": -32600, "message": "Session not found"}, "mcp_server_unreachable", False, None, ""),
+    ({"code": -32600, "message": "Bad Request: Missing session ID"}, "mcp_server_unreachable", False, None, ""),
+    (result(status=404, message="Session not found"), "mcp_server_unreachable", False, None, ""),
+    (result(code="SESSION_NOT_FOUND", message="gone"), "mcp_server_unreachable", False, None, ""),
+    (result(error={"code": -32001, "message": "Session not found"}), "mcp_server_unreachable", False, None, ""),
+    (
+        result('HTTP 404: {"jsonrpc": "2.0", "error": {"code": -32001, "message": "Session not found"}, "id": null}'),
+        *("mcp_server_unreachable", False, None, ""),
+    ),
+    ({"jsonrpc": "2.0", "id": 1, "error": "Unknown tool: x"}, "tool_not_found", False, None, "Unknown tool"),
+    ({"jsonrpc": "2.0", "id": 1, "error": []}, "unknown", False, None, ""),
+]
+
+
+@pytest.mark.parametrize(("answer", "code", "retryable", "wait", "words"), CASES)
+def test_what_stands_beside_is_read(answer, code, retryable, wait, words):
+    envelope = parse(answer).envelope
+
+    assert (envelope.code, envelope.retryable, envelope.retry_after_seconds) == (code, retryable, wait)
+    assert words in envelope.message
