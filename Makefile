@@ -15,6 +15,7 @@ help:
 	@echo "make test-services  SDKs of services, each for real, against a stub that fails as told"
 	@echo "make test-fastmcp   the middleware for FastMCP 4, in an environment of its own"
 	@echo "make test-mcp1      servers and clients of mcp 1.x; test-mcp1-lowest: of the lowest that is supported"
+	@echo "make test-peers      servers of others, plain and guarded; test-peers-mcp1: those of mcp 1.x"
 	@echo "make test-agents-all  the adapters for agent frameworks, in four environments"
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
@@ -57,6 +58,7 @@ FOLDER_mcp1-lowest        := mcp1
 FOLDER_agents-lowest      := agents
 FOLDER_agents-mcp1        := agents_mcp1
 FOLDER_agents-mcp1-lowest := agents_mcp1
+FOLDER_peers-mcp1         := peers
 FOLDER_a2c-2              := dialects/a2c
 FOLDER_a2c-3              := dialects/a2c
 FOLDER_a2c-4              := dialects/a2c

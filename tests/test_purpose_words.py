@@ -210,6 +210,21 @@ def test_nothing_quoted_can_pose_as_ours(said):
     assert message.endswith('".')
 
 
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("cat: 'none.txt': No such file or directory", "invalid_arguments"),
+        ("cat: 'other.txt': No such file or directory", "internal"),
+        ("could not reach 'none.txt': Connection refused", "internal"),
+    ],
+)
+def test_a_program_that_complains_about_an_argument(said, code):
+    envelope = judged(lambda: program(f"import sys; sys.exit({said!r})"), file="none.txt")
+
+    assert envelope.code == code
+    assert said in envelope.message
+
+
 @pytest.mark.parametrize("visible", [True, False])
 def test_a_stray_cancellation_is_what_it_was_raised_from(visible):
     def cancels():

@@ -73,7 +73,11 @@ _OUTCOMES: Final[dict[Phase, Outcome]] = {
 
 
 #: Who said what is quoted beside a table's sentence.
-_SPEAKERS: Final[dict[Family, str]] = {"database": "The database", "process": "The program"}
+_SPEAKERS: Final[dict[Family, str]] = {
+    "data": "The parser",
+    "database": "The database",
+    "process": "The program",
+}
 
 
 def compose(case: Case, exc: BaseException, finding: Finding, failure_id: str) -> ToolFault:
@@ -235,7 +239,7 @@ def _diagnosis(case: Case, exc: BaseException) -> str:
     if verdict.retryable or verdict.advice == OPERATOR:
         return ""
     said = _redact(case, diagnosis(exc, verdict), CAUSE_BYTES)
-    speaker = _SPEAKERS.get(verdict.family, "The parser")
+    speaker = _SPEAKERS.get(verdict.family, "The library")
     return f"{speaker} said: {quote(said)}." if said else ""
 
 

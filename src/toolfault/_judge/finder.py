@@ -525,13 +525,29 @@ def _judge_caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Fin
     """
     Blame the caller for a value that a conversion or a database refused, if an argument is it.
     """
-    argument = _find_refused_value(case, exc, verdict).argument
+    if verdict.family == "process":
+        argument, reason = _refused_by_program(case, exc, verdict)
+    else:
+        argument, reason = _find_refused_value(case, exc, verdict).argument, reason_of(exc)
     if argument is None:
         return None
-    text = f"The argument `{argument}` was refused: {quote(reason_of(exc))}."
+    text = f"The argument `{argument}` was refused: {quote(reason)}."
     return Finding(
         verdict=_INVALID, leaf=exc, reason="a value of the caller", deliberate=True, text=text
     )
+
+
+def _refused_by_program(case: Case, exc: BaseException, verdict: Verdict) -> tuple[str | None, str]:
+    """
+    Return the argument that a program complains about, with its words; None: it names none.
+    """
+    from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
+
+    words = diagnosis(exc, verdict)
+    said = careful(words, tool=case.call.tool, arguments=case.call.arguments)
+    if said is not None and said.code is not McpErrorCode.INVALID_ARGUMENTS:
+        return None, words
+    return case.values.argument_quoted_in(words), words
 
 
 def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verdict) -> bool:

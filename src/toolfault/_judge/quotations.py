@@ -272,6 +272,7 @@ _DIAGNOSES: Final[dict[str, Callable[[BaseException], str]]] = {
     "git.exc.CommandError": _git_output,
     "lxml.etree.LxmlSyntaxError": _first_argument_line,
     "pandas.errors.ParserError": _first_argument_line,
+    "gitdb.exc.ODBError": text_of,
     "re.PatternError": _message("msg"),
     "re.error": _message("msg"),
     "subprocess.CalledProcessError": _output,

@@ -7,12 +7,14 @@ A file that can't be read is not the caller's fault by itself; that it came from
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import bug, permanent, refused_values
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import int_attr
+from toolfault.rules._helpers import first_argument, int_attr
 
 
 _data: Final = partial(permanent, family="data")
@@ -29,6 +31,19 @@ def _git(exc: BaseException) -> Verdict:
     return permanent("Git refused or failed", note=note, family="process")
 
 
+def _no_repository(exc: BaseException) -> Verdict:
+    """
+    Judge by the path, which is the caller's if an argument names it.
+    """
+    path = first_argument(exc)
+    return replace(
+        permanent("There is no Git repository here", family="file"),
+        paths=(path,) if path else (),
+        file=path.rstrip("/").rpartition("/")[2],
+        code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
+    )
+
+
 RULES: Final[dict[str, Rule]] = {
     "PIL.Image.DecompressionBombError": _data("The image has too many pixels"),
     "PIL.UnidentifiedImageError": _data("The data that the tool read is no image that it knows"),
@@ -37,9 +52,8 @@ RULES: Final[dict[str, Rule]] = {
         "The server has no program named git", family="process"
     ),
     "git.exc.GitError": permanent("The Git repository could not be used", family="process"),
-    "git.exc.InvalidGitRepositoryError": permanent(
-        "There is no Git repository where the tool looked", family="file"
-    ),
+    "git.exc.InvalidGitRepositoryError": _no_repository,
+    "git.exc.NoSuchPathError": _no_repository,
     "gitdb.exc.BadName": _REFERENCE,
     "gitdb.exc.BadObject": _REFERENCE,
     "gitdb.exc.ODBError": permanent("The Git repository could not be read", family="file"),
