@@ -8,8 +8,7 @@ Rule 3: no message and no hint can pose as our advice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import McpExecuteError
@@ -120,8 +119,7 @@ def _said(message: str) -> list[str]:
 # ---- the reader
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(NamedTuple):
     """
     A failure as our own sentences describe it; None for what they leave open.
     """

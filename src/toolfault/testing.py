@@ -53,28 +53,23 @@ def assert_fault(
     fault = parse(result)
     if fault is None:
         raise AssertionError(f"expected a failure, not the success {result!r}")
-    envelope = fault.envelope
     wanted: dict[str, Any] = {
         "code": None if code is None else code_named(code),
         "category": None if category is None else category_named(category),
         "retryable": retryable,
         "retry_after_seconds": retry_after_seconds,
+        "outcome": outcome,
+        "origin": origin,
     }
+    envelope = fault.envelope
+    found = {**dict(envelope), "outcome": fault.outcome, "origin": fault.facts.get("origin")}
     differs = [
-        f"{name} is {getattr(envelope, name)!s}, not {value!s}"
+        f"{name} is {found[name]!s}, not {value!s}"
         for name, value in wanted.items()
-        if value is not None and getattr(envelope, name) != value
+        if value is not None and found[name] != value
     ]
-    beside = {"outcome": (outcome, fault.outcome), "origin": (origin, fault.facts.get("origin"))}
-    differs += [
-        f"{name} is {came}, not {want}"
-        for name, (want, came) in beside.items()
-        if want not in {None, came}
-    ]
-    for name, part, text in (
-        ("message", message, envelope.message),
-        ("hint", hint, envelope.hint or ""),
-    ):
+    parts = {"message": (message, envelope.message), "hint": (hint, envelope.hint or "")}
+    for name, (part, text) in parts.items():
         if part is not None and part not in text:
             differs.append(f"the {name} has no {part!r}")
     if differs:
