@@ -345,8 +345,9 @@ def _explains(found: Finding) -> bool:
 
 def _is_about_value(handled: BaseException, verdict: Verdict) -> bool:
     """
-    Tell whether a handled exception may be a complaint about a value: a failed conversion, or a
-    database that refuses a statement or has no such row.
+    Tell whether a handled exception may complain about a value.
+
+    Failed conversions do, and databases that refuse a statement or have no such row.
     """
     if verdict.family == "data" or isinstance(handled, _CONVERSIONS):
         return True

@@ -18,7 +18,7 @@ from toolfault.errors import InvalidRule
 
 __all__ = ["DEFAULT", "TABLES", "load"]
 
-#: The rooms that hold a table. A new one is made known here.
+#: The modules that hold a table; a new one must be listed here.
 TABLES: Final = (
     "aiohttp",
     "anyio",
@@ -65,7 +65,7 @@ def load() -> dict[str, Rule]:
         own: dict[str, Rule] = import_module(f"{__name__}.{table}").RULES
         if twice := rules.keys() & own.keys():
             raise InvalidRule(
-                f"{', '.join(sorted(twice))}: rules/{table} is not the first table with a rule for it"
+                f"{', '.join(sorted(twice))}: rules/{table} is not the first table with this rule"
             )
         rules.update(own)
     return rules

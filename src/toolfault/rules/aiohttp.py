@@ -85,8 +85,7 @@ def _status(exc: BaseException) -> Verdict:
 
 def _unparsed(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on the answer that aiohttp could not parse and made a status of; None: it was
-    an answer.
+    Return the verdict on an answer that aiohttp could not parse; None if it was an HTTP answer.
     """
     found, link = None, exc.__cause__
     for _ in range(_MAX_CAUSES):
@@ -101,8 +100,7 @@ def _unparsed(exc: BaseException) -> Verdict | None:
 
 def _unexpected(sentence: str) -> Rule:
     """
-    Return a rule for an answer that is no use whatever its status; one that is a failure by itself
-    is judged by it.
+    Return a rule for an answer that is of no use; a status that is a failure decides alone.
     """
     verdict = _final(sentence, family="http")
 

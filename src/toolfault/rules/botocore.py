@@ -208,8 +208,7 @@ def _tls(exc: BaseException) -> Verdict:
 
 def _proxy(exc: BaseException) -> Verdict:
     """
-    Judge by the network's error below it: a proxy that could not be reached is an outage, else it
-    is a refusal.
+    Judge by the network's error below it; a refusal if there is none.
     """
     return network_error(exc) or Verdict(
         code=McpErrorCode.NETWORK_BLOCKED,
@@ -233,7 +232,10 @@ _NETWORK: Final[dict[str, Rule]] = {
     "ProxyConnectionError": _proxy,
     "ReadTimeoutError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,
-        sentence=f"{_PEER} did not answer in time, and whether the request was carried out is unknown",
+        sentence=(
+            "{peer} did not answer in time, and whether the request was carried out is unknown"
+        ),
+        peer=_PEER,
         advice=LATER,
         family="timeout",
         origin="upstream",

@@ -239,7 +239,7 @@ def _paths(exc: BaseException) -> tuple[str, ...]:
 
 def _path(value: Any) -> str:
     """
-    Return a file name as text; empty for a file descriptor, and for what is none.
+    Return a file name as text; "" for a file descriptor and for anything else.
     """
     try:
         return "" if value is None or isinstance(value, int) else os.fsdecode(value)
@@ -269,8 +269,7 @@ def _end_of_file(exc: BaseException) -> Verdict:
 
 def unicode_error(exc: BaseException) -> Verdict:
     """
-    Judge bytes that are no text, or text that is none in the wanted encoding; its content stays
-    unseen.
+    Judge bytes that can't be decoded, or text that can't be encoded; its content stays unseen.
     """
     encoding, start = short_line(str_attr(exc, "encoding"), 32), int_attr(exc, "start")
     where = f" at position {start}" if start is not None else ""

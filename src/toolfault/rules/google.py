@@ -47,8 +47,7 @@ _request = re.compile(r"^[A-Z]{1,16} \S{1,2000}: ").sub
 
 def _call(exc: BaseException) -> Verdict:
     """
-    Judge by the HTTP status of the answer that it holds; else by its gRPC status; else by its HTTP
-    status.
+    Judge by the HTTP status of the answer that it holds; else by its gRPC or HTTP status.
     """
     response = attr(exc, "response")
     answered, status = int_attr(response, "status_code"), int_attr(exc, "code")

@@ -1,6 +1,5 @@
 """
-What a gRPC status means, by name, for every package that speaks gRPC; and the exceptions of grpc
-itself.
+gRPC statuses by name, for every package that speaks gRPC, and the exceptions of grpc itself.
 
 The details of a status are written by the service, so they are looked at and never shown.
 """
@@ -117,8 +116,7 @@ _pushback = re.compile(r"[0-9]{1,9}").fullmatch
 
 def told_by(call: object) -> Told:
     """
-    Return what an ended call's trailing metadata say of another try; it is an error, or what came
-    with one.
+    Return what an ended call's trailing metadata say of another try.
     """
     entries, metadata = dict[str, Any](), _answer(call, "trailing_metadata")
     try:
@@ -156,8 +154,7 @@ def _answer(call: object, method: str) -> Any:
 
 def _details(status: bytes) -> Told:
     """
-    Read a google.rpc.Status, whose third field holds the details, each an Any: a type's URL, a
-    message.
+    Read the details in a google.rpc.Status: its third field, each a type's URL and a message.
     """
     told = Told()
     for detail in islice((value for number, value in _fields(status) if number == 3), _MAX_ENTRIES):
@@ -190,8 +187,7 @@ def _delay(retry_info: bytes | int) -> int | None:
 
 def _fields(message: bytes | int) -> Iterator[tuple[int, bytes | int]]:
     """
-    Go through the fields of a protobuf message: numbers as int, what has a length as bytes, others
-    left out.
+    Yield the numbers (int) and byte strings among the fields of a protobuf message.
 
     Raises:
         IndexError: The message ends in the middle of a field.

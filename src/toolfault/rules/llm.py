@@ -83,7 +83,8 @@ _outage: Final = partial(outage, origin="upstream")
 
 _LATE: Final = Verdict(
     code=McpErrorCode.TOOL_TIMEOUT,
-    sentence="The model API did not answer in time, and whether the request was carried out is unknown",
+    sentence="{peer} did not answer in time, and whether the request was carried out is unknown",
+    peer=_PEER,
     advice=LATER,
     family="timeout",
     origin="upstream",
@@ -132,7 +133,7 @@ def _url(exc: BaseException) -> str | None:
 
 def _kinds(exc: BaseException) -> frozenset[str]:
     """
-    Return the machine-readable words for what failed.
+    Return the machine-readable kinds of a failure.
     """
     found = (str_attr(exc, name) for name in ("code", "type", "error_code"))
     return frozenset(kind for kind in found if kind and len(kind) <= _MAX_KIND)
@@ -140,8 +141,7 @@ def _kinds(exc: BaseException) -> frozenset[str]:
 
 def _kind(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on a failure without a status of its own, by its kind; None: it has none that
-    is known.
+    Return the verdict on a failure without a status, by its kind; None if the kind is unknown.
     """
     kinds = _kinds(exc)
     if used_up := kinds & _USED_UP:
@@ -197,8 +197,7 @@ def _as_servers(verdict: Verdict) -> Verdict:
 
 def _as_told(verdict: Verdict, status: int, headers: dict[str, str]) -> Verdict:
     """
-    Obey an answer that says of itself that it may be asked again; the other direction is the
-    table's.
+    Return a retryable verdict if the answer asks to be retried, else the verdict as it is.
     """
     told = headers.get("x-should-retry", "").lower() == "true"
     if not told or verdict.retryable or status in {401, 402, 403, 407}:
@@ -237,8 +236,7 @@ def _sandbox(exc: BaseException) -> Verdict:
 
 def _connect(exc: BaseException) -> Verdict:
     """
-    Judge by what the HTTP client raised; whatever it says of a URL is about the server's own
-    configuration.
+    Judge by what the HTTP client raised; a URL that it names is the server's configuration.
     """
     cause = exc.__cause__
     if cause is None:
@@ -283,8 +281,7 @@ def _no_token(status: int) -> Verdict | None:
 
 def _base(exc: BaseException) -> Verdict:
     """
-    Judge the class that says most things about how a client was made: without a key, for the most
-    part.
+    Judge the class that says how a client was made: mostly without a key.
     """
     text = first_argument(exc)[:1024]
     if (match := _token_status(text)) is not None:

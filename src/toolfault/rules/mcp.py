@@ -1,6 +1,5 @@
 """
-The MCP SDK, both majors, and FastMCP: what a peer answers over JSON-RPC, and what hosts give
-authors to raise.
+Both majors of the MCP SDK, and FastMCP: errors of JSON-RPC, and what authors raise for hosts.
 
 An ``MCPError`` that is judged here answers a request which the *tool* made. Its text is the peer's:
 what a rule shows of it gets redacted as any text.

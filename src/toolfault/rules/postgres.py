@@ -95,7 +95,8 @@ _REFUSALS: Final = (
     (re.compile(r"the database system is").search, "57P03"),
 )
 _no_tls = re.compile(
-    r"certificate verify failed|server certificate for|root certificate|SSL was required|requires encryption"
+    r"certificate verify failed|server certificate for|root certificate|SSL was required"
+    r"|requires encryption"
 ).search
 _unresolved = re.compile(r"failed to resolve host .{0,260}?: \[Errno (-?[0-9]{1,6})\]").match
 

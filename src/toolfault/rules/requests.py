@@ -28,7 +28,8 @@ _MAX_URL: Final = 4096
 
 #: The URL in the texts of a request that was never made.
 _url_in_text = re.compile(
-    r"(?:Invalid URL|No connection adapters were found for) (?P<quote>['\"])(?P<quoted>[^\n]{1,4096}?)(?P=quote)(?::|$)"
+    r"(?:Invalid URL|No connection adapters were found for)"
+    r" (?P<quote>['\"])(?P<quoted>[^\n]{1,4096}?)(?P=quote)(?::|$)"
     r"|Failed to parse: (?P<bare>[^\n]{1,4096})$"
 ).match
 

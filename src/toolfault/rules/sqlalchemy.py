@@ -72,8 +72,7 @@ def _below(exc: BaseException) -> BaseException | None:
 
 def _raised_by_driver(exc: BaseException) -> BaseException | None:
     """
-    Return the exception of the driver, past the one that the adapters for asynchronous drivers make
-    of it.
+    Return the exception of the driver, past that of an adapter for asynchronous drivers.
     """
     found = _below(exc)
     return (_below(found) or found) if found is not None and _is_own(type(found)) else found

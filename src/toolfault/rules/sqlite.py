@@ -70,7 +70,8 @@ _missing = re.compile(
     r"no such (table|column|function|index|view|trigger|module): ([A-Za-z_][\w.]{0,63})"
 ).fullmatch
 _constraint = re.compile(
-    r"([A-Z][A-Z ]{1,20}) constraint failed(?:: ([A-Za-z_][\w.]{0,63}(?:, [A-Za-z_][\w.]{0,63}){0,7}))?"
+    r"([A-Z][A-Z ]{1,20}) constraint failed"
+    r"(?:: ([A-Za-z_][\w.]{0,63}(?:, [A-Za-z_][\w.]{0,63}){0,7}))?"
 ).match
 
 #: Constraints whose text names columns; others' may hold an expression.

@@ -1,6 +1,5 @@
 """
-What a SQLSTATE means, by state and by class; for the tables of the packages that speak to
-databases.
+SQLSTATE by state and by class, for the tables of packages that speak to databases.
 
 Statements and values never become part of a message; the names of constraints and columns do.
 """
@@ -118,7 +117,8 @@ STATES: Final[dict[str, Verdict]] = {
     "40001": _outage("Another transaction changed the same data at the same time"),
     "40002": _CONSTRAINT,
     "40003": _outage(
-        "The connection to the database was lost, and whether the statement was carried out is unknown"
+        "The connection to the database was lost,"
+        " and whether the statement was carried out is unknown"
     ),
     "40P01": _outage("Two transactions waited for each other, and the database gave this one up"),
     "42501": _no_right("The server's login has no right to do this in the database"),

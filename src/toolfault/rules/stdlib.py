@@ -255,8 +255,7 @@ _tunnel = re.compile(r"Tunnel connection failed: ([0-9]{3})\b").match
 
 def proxy_refused(text: str, pattern: Any = _tunnel) -> Verdict | None:
     """
-    Return the verdict on a proxy's refusal to connect through, if this text is one; its status
-    comes first.
+    Return the verdict on a proxy's refusal to connect, by its status; None for any other text.
     """
     match = pattern(text)
     if match is None:
@@ -274,7 +273,7 @@ def proxy_refused(text: str, pattern: Any = _tunnel) -> Verdict | None:
 
 def network_error(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on the nearest OSError at or below an exception; None: there is none.
+    Return the verdict on the nearest OSError at or below an exception; None if there is none.
 
     For the wrappers that hide the reason why nothing could be sent.
     """

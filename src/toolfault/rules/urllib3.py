@@ -75,8 +75,7 @@ def inside(exc: BaseException) -> BaseException | None:
 
 def verdict_inside(exc: BaseException) -> Verdict | None:
     """
-    Return the verdict on what an exception was made from: one of urllib3's, or an OSError; None:
-    nothing that tells.
+    Return the verdict on the urllib3 error or OSError that an exception was made from, or None.
     """
     inner = inside(exc)
     for _ in range(_MAX_WRAPPERS):
@@ -94,8 +93,7 @@ def verdict_inside(exc: BaseException) -> Verdict | None:
 
 def connecting(inner: BaseException | None, otherwise: Verdict = _NO_CONNECTION) -> Verdict:
     """
-    Return the verdict on the OSError that kept a connection from being made; a timeout of it is no
-    timeout of the work.
+    Return the verdict on an OSError that prevented a connection; its timeout is an outage.
     """
     verdict = None if inner is None else network_error(inner)
     return otherwise if verdict is None or verdict.code is McpErrorCode.TOOL_TIMEOUT else verdict
