@@ -142,8 +142,7 @@ class McpExecuteError(BaseModel):
 
     def __new__(cls, *_args: object, **_values: object) -> Self:
         """
-        Build the class at its first instance, however that is made: serializers of other models
-        look into it.
+        Build the class at its first instance, since serializers of other models look into it.
         """
         if not cls.__pydantic_complete__:
             cls.model_rebuild()
@@ -212,8 +211,7 @@ class McpExecuteError(BaseModel):
 
     def to_wire(self) -> dict[str, Any]:
         """
-        Return the object for the wire: members in the contract's order, None and an empty chain
-        left out.
+        Return the object for the wire, in the contract's order and without absent members.
         """
         # `_value_`, since until Python 3.12 `value` is two calls.
         wire: dict[str, Any] = {
@@ -308,8 +306,7 @@ def trusted_envelope(
     cause_chain: tuple[str, ...] = (),
 ) -> McpExecuteError:
     """
-    Return an envelope of values that were checked before, as `model_construct` does at a fraction
-    of its price.
+    Return an envelope of values that were checked before; far cheaper than `model_construct`.
     """
     if not McpExecuteError.__pydantic_complete__:
         McpExecuteError.model_rebuild()

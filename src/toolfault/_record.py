@@ -1,6 +1,5 @@
 """
-The original that a bridge carries: where a failure came from, beside what a foreign vocabulary can
-say of it.
+The original failure, serialized, that travels with its translation.
 
 Rule 1: in every carrier a record is one text that holds JSON, so that no carrier renormalises it.
 Rule 2: a record from a peer is a claim. `read_record` refuses what is none; whether it fits, the
@@ -115,7 +114,8 @@ class Record:
 
 def read_record(text: object) -> Record | None:
     """
-    Return the record that a text from a peer is. None: it is none, or larger than `MAX_RECORD`.
+    Parse a record from a peer's text; None if it is not one or is larger than `MAX_RECORD`.
+
     Never raises.
     """
     if not isinstance(text, str) or not 0 < _size(text[: MAX_RECORD + 1]) <= MAX_RECORD:
@@ -154,8 +154,7 @@ def read_record(text: object) -> Record | None:
 
 def sanitize_record(text: object, safe: Callable[[str], str], *, body: bool = True) -> str | None:
     """
-    Return the record that a text is as a server passes it on: every text of the original made safe.
-    None: it is none.
+    Return a record with every text of its original sanitized, or None if it is not one.
 
     The failure's own form stays behind, since the server writes the one that it has by now.
 

@@ -1,8 +1,8 @@
 """
-What a peer sent, made safe: texts, facts, and envelopes.
+Sanitized values of a peer: texts, facts and envelopes.
 
 Rule 1: what a peer sends is a claim. A claim that makes no sense is dropped alone.
-Rule 2: no text of a peer goes on but through `shown`: redacted, and cut to size.
+Rule 2: no text of a peer goes on but through `sanitize`: redacted, and cut to size.
 """
 
 from __future__ import annotations
@@ -48,15 +48,14 @@ def _redactor() -> Redactor:
 
 def sanitize(text: Any, limit: int) -> str:
     """
-    Return what may be shown of a text, in at most *limit* bytes of UTF-8; empty for what is none.
+    Sanitize a peer's text to at most *limit* bytes of UTF-8; "" if it is not a str.
     """
     return _redactor().scrub(text, limit) if isinstance(text, str) and text else ""
 
 
 def sanitize_first(texts: Iterable[str]) -> str:
     """
-    Return the first of these texts of which something may be shown, as a message; empty if there is
-    none.
+    Return the first text that is not empty once sanitized, as a message; "" if there is none.
     """
     return next((said for text in texts if (said := sanitize(text, MESSAGE_BYTES))), "")
 
@@ -75,8 +74,7 @@ def build_envelope(
     causes: Iterable[Any] = (),
 ) -> McpExecuteError:
     """
-    Return an envelope of what makes sense of a claim, its texts made safe. None: the code's
-    default.
+    Return an envelope with sanitized texts; None for a member takes the code's default.
     """
     default_category, default_retryable = DEFAULTS[code]
     return trusted_envelope(
@@ -92,7 +90,7 @@ def build_envelope(
 
 def envelope_for_verdict(verdict: Verdict, text: str) -> McpExecuteError:
     """
-    Return the envelope that a verdict on a text comes to.
+    Return the envelope of a verdict, with a text as its message.
     """
     return build_envelope(
         verdict.code,
@@ -108,8 +106,7 @@ def decode_envelope(
     body: Any, texts: Callable[[], Iterable[str]] = tuple
 ) -> McpExecuteError | None:
     """
-    Return the envelope that an object is by the contract's strict decoder, made safe. None: it is
-    none.
+    Decode *body* strictly (E17 to E25) and sanitize its texts; None if it is not an envelope.
 
     Args:
         body: Any object.
@@ -179,8 +176,7 @@ def _nothing(_value: object) -> None:
 
 def http_status(value: Any) -> int | None:
     """
-    Return the HTTP status of a failure that a value is, also where it is spelled as a text. None:
-    it is none.
+    Return a failed HTTP status from a number or its three digits, or None.
     """
     if is_text(value) and len(value) == 3 and value.isascii() and value.isdigit():
         value = int(value)

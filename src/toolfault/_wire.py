@@ -26,13 +26,17 @@ class Guidance(StrEnum):
     """
 
     BLOCK = "block"
-    """A second text block says whether and when to retry, and the hint, when there is something to act on."""
+    """
+    A second text block says whether and when to retry, and the hint, if there is something to do.
+    """
 
     INLINE = "inline"
     """The same, appended to the first block; for hosts that show a model only that one."""
 
     NONE = "none"
-    """The bare contract: nothing more in the text, and no ``_meta`` unless the envelope has no other place."""
+    """
+    The bare contract: nothing more in the text, and no ``_meta`` unless the envelope needs it.
+    """
 
 
 #: The envelope for when everything else has failed; made once, so that nothing can go wrong with
@@ -66,7 +70,7 @@ def to_result(
         A new dict of JSON values; `LAST_RESORT` if this fault can't be written.
     """
     try:
-        return _written(fault, guidance, structured=structured)
+        return _write(fault, guidance, structured=structured)
     except Exception:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
         log_exception("a fault could not be written; the constant envelope leaves instead")
         return last_resort(structured=structured)
@@ -85,7 +89,7 @@ def last_resort(*, structured: bool = True) -> dict[str, Any]:
     return result
 
 
-def _written(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[str, Any]:
+def _write(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[str, Any]:
     envelope = fault.envelope.to_wire()
     message = envelope["message"] = encodable(envelope["message"])
     if "hint" in envelope:
@@ -125,8 +129,7 @@ def _texts(fault: ToolFault, message: str, guidance: Guidance) -> list[str]:
 
 def json_safe(value: Any, depth: int = 8) -> Any:
     """
-    Return a value as JSON that every serializer takes: finite numbers, encodable text; what is
-    deeper becomes text.
+    Return a value as JSON that every serializer takes; what lies deeper becomes text.
 
     Args:
         value: Any object.

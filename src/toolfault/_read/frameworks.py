@@ -32,12 +32,11 @@ A result in wire spelling.
 
 def convert_framework_answer(answer: object) -> object:
     """
-    Return the result that an agent framework was given, as far as its own form of it tells. None:
-    it is no such form.
+    Return the result behind an agent framework's form of it, or None for any other value.
     """
     if isinstance(answer, str):
-        return _of_text(answer)
-    names = _names_of(answer)
+        return _convert_text(answer)
+    names = _member_names(answer)
     # Most answers are the SDKs' own results, and known at a glance.
     if "isError" in names or "structuredContent" in names:
         if "toolUseId" not in names:
@@ -50,7 +49,7 @@ def convert_framework_answer(answer: object) -> object:
     return None
 
 
-def _names_of(answer: object) -> AbstractSet[Any]:
+def _member_names(answer: object) -> AbstractSet[Any]:
     try:
         return answer.keys() if is_mapping(answer) else vars(answer).keys()
     except Exception:  # noqa: BLE001 -- a stranger's object; many have no members at all
@@ -145,7 +144,7 @@ def _crewai(failure: Any) -> Result:
 
 def _agno(result: Any) -> Result | None:
     content = member(result, "content")
-    told = _of_text(content) if isinstance(content, str) else None
+    told = _convert_text(content) if isinstance(content, str) else None
     if (
         told is not None
         and (structured := member(member(result, "metadata"), "structured_content")) is not None
@@ -168,7 +167,7 @@ def _agent_framework(content: Any) -> object:
 
 def _text_item(item: Any) -> Result | None:
     said = member(item, "text")
-    return _of_text(said) if isinstance(said, str) else None
+    return _convert_text(said) if isinstance(said, str) else None
 
 
 def _mcp_use(error: Any) -> Result | None:
@@ -186,7 +185,7 @@ def _google_adk(answer: Any) -> Result | None:
     said = member(answer, "error")
     return (
         _result(said, failed=True)
-        if isinstance(said, str) and said and len(_names_of(answer)) == 1
+        if isinstance(said, str) and said and len(_member_names(answer)) == 1
         else None
     )
 
@@ -228,7 +227,7 @@ _WORDS: Final = (
 )
 
 
-def _of_text(text: str) -> Result | None:
+def _convert_text(text: str) -> Result | None:
     if len(text) > MAX_JSON:
         return None
     if (told := read_advice(text)) is not None and told.code is not None:
@@ -240,8 +239,8 @@ def _of_text(text: str) -> Result | None:
         return _result(text, failed=True) if decode_envelope(body) is not None else None
     if (words := pattern(_WORDS).match(text)) is not None:
         rest = text[words.end() :]
-        return _result(list(_texts_in(rest)) or rest or text, failed=True)
-    return _of_repr(text) if pattern(_REPR).match(text) else None
+        return _result(list(_find_texts(rest)) or rest or text, failed=True)
+    return _convert_repr(text) if pattern(_REPR).match(text) else None
 
 
 # A result of either SDK as Python shows it; in it a string, what JSON writes in another way, and
@@ -257,28 +256,28 @@ _LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r"}
 _CONSTANTS: Final = {"True": "true", "False": "false", "None": "null"}
 
 
-def _of_repr(text: str) -> Result | None:
+def _convert_repr(text: str) -> Result | None:
     if pattern(_FAILED).search(pattern(f"(?s){_STRING}").sub("", text)) is None:
         return None
-    converted = pattern(_TOKEN).sub(_as_json, text)
+    converted = pattern(_TOKEN).sub(_json_token, text)
     return _result(
-        list(_texts_in(text)),
+        list(_find_texts(text)),
         failed=True,
-        structured=_object_after(r"\bstructured_?[cC]ontent=(?=\{)", converted),
-        meta=_object_after(r"\b_?meta=(?=\{)", converted),
+        structured=_find_object(r"\bstructured_?[cC]ontent=(?=\{)", converted),
+        meta=_find_object(r"\b_?meta=(?=\{)", converted),
     )
 
 
-def _texts_in(text: str) -> Iterator[str]:
+def _find_texts(text: str) -> Iterator[str]:
     for found in pattern(_TEXT).finditer(text):
-        yield _unquoted(found[1])
+        yield _unquote(found[1])
 
 
-def _as_json(token: re.Match[str]) -> str:
-    return _CONSTANTS.get(token[0]) or json.dumps(_unquoted(token[0]))
+def _json_token(token: re.Match[str]) -> str:
+    return _CONSTANTS.get(token[0]) or json.dumps(_unquote(token[0]))
 
 
-def _unquoted(literal: str) -> str:
+def _unquote(literal: str) -> str:
     return pattern(_ESCAPE).sub(_character, literal[1:-1])
 
 
@@ -290,7 +289,7 @@ def _character(escape: re.Match[str]) -> str:
     return chr(number) if number <= sys.maxunicode else ""
 
 
-def _object_after(start: str, text: str) -> Mapping[Any, Any] | None:
+def _find_object(start: str, text: str) -> Mapping[Any, Any] | None:
     if (match := pattern(start).search(text)) is None:
         return None
     try:

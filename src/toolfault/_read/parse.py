@@ -239,31 +239,17 @@ def _parse_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
 
 def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
     outcome, facts = read_facts(reading.ours)
-    weaker: list[tuple[FoundIn, Any]] = []
+    bodies: list[tuple[FoundIn, Any]] = []
     for place, body in chain(reading.bodies(), _bodies_behind_prefixes(reading)):
-        if place == "tool_failure":
-            fault = parse_tool_failure(
-                body,
-                reading.texts,
-                found_in=place,
-                received=body,
-                outcome=outcome,
-                facts=facts,
-            )
-            if fault is not None:
-                return fault
-            continue
-        for candidate in iter_objects(body):
-            envelope = decode_envelope(candidate, lambda: reading.texts)
-            if envelope is not None:
-                return ToolFault.of(
-                    envelope, found_in=place, received=candidate, outcome=outcome, facts=facts
-                )
-        weaker.append((place, body))
+        fault = _parse_whole(place, body, reading, outcome, facts)
+        if fault is not None:
+            return fault
+        if place != "tool_failure":
+            bodies.append((place, body))
     foreign = parse_dialect(_texts_and_meta(reading)) if reading.meta else None
     if foreign is not None:
         return foreign
-    for place, body in weaker:
+    for place, body in bodies:
         for candidate in iter_objects(body):
             claim = read_claim(candidate)
             if claim is not None:
@@ -276,8 +262,27 @@ def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
                     facts=facts,
                 )
     otherwise = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
-    texts = reading.texts or [message for _, body in weaker for message in iter_messages(body)]
+    texts = reading.texts or [message for _, body in bodies for message in iter_messages(body)]
     return _parse_prose(texts, reader, otherwise, outcome=outcome, facts=facts)
+
+
+def _parse_whole(
+    place: FoundIn, body: Any, reading: Reading, outcome: Outcome | None, facts: dict[str, Any]
+) -> ToolFault | None:
+    """
+    Return the fault of a body that holds a whole failure, or None.
+    """
+    if place == "tool_failure":
+        return parse_tool_failure(
+            body, reading.texts, found_in=place, received=body, outcome=outcome, facts=facts
+        )
+    for candidate in iter_objects(body):
+        envelope = decode_envelope(candidate, lambda: reading.texts)
+        if envelope is not None:
+            return ToolFault.of(
+                envelope, found_in=place, received=candidate, outcome=outcome, facts=facts
+            )
+    return None
 
 
 def _texts_and_meta(reading: Reading) -> dict[str, Any]:

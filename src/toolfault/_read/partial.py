@@ -1,5 +1,5 @@
 """
-Weaker forms of a failure: an envelope with members missing, SEP-3313's object, and other people's.
+Weaker forms of a failure: incomplete envelopes, and error objects of other vocabularies.
 
 Rule 1: a member counts alone; what makes no sense is as if it were not there.
 Rule 2: a word of the contract decides, then a word of another vocabulary, then a status, then the
@@ -76,8 +76,7 @@ def _verdict_for_aws(code: str) -> Verdict:
 
 def iter_objects(body: Any) -> Iterator[Mapping[Any, Any]]:
     """
-    Go through an object and what wrappers put into it: ``{"error": {...}}``, and the SDKs'
-    ``{"result": ...}``.
+    Yield an object and the objects that wrappers such as ``{"error": {...}}`` hold.
     """
     if not is_mapping(body):
         return
@@ -121,25 +120,32 @@ class Claim:
         A message that says more than a foreign word or a status decides.
         """
         if self.own:
-            code = fold_code(self.word or "")
-            if code is not McpErrorCode.UNKNOWN or self.word == code or not self.message:
-                return Verdict(code=code)
-            return reader.prose(self.message) or Verdict(code=code)
+            return self._own_verdict(reader)
         told = reader.prose(self.message, self.number) if self.message else None
         meant = _meaning_of_word(self.word)
         if meant is not None:
             return _choose(meant, told, _MORE_THAN_WORD)
         if self.status is not None:
-            if self.status in _SESSION_STATUSES and self.message:
-                told = meaning_with_words(0, self.message) or told
-            return _choose(
-                verdict_for_status(self.status, self.message or ""), told, _MORE_THAN_STATUS
-            )
+            return self._verdict_of_status(self.status, told)
         if told is not None:
             return told
-        if self.number in FREE_WORDS:
-            return meaning_of(FREE_WORDS[self.number]) or Verdict(code=McpErrorCode.INTERNAL)
+        word = FREE_WORDS.get(self.number or 0)
+        if word is not None:
+            return meaning_of(word) or Verdict(code=McpErrorCode.INTERNAL)
         return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
+
+    def _own_verdict(self, reader: Reader) -> Verdict:
+        code = fold_code(self.word or "")
+        told = None
+        if code is McpErrorCode.UNKNOWN and self.word != code and self.message:
+            told = reader.prose(self.message)
+        return Verdict(code=code) if told is None else told
+
+    def _verdict_of_status(self, status: int, told: Verdict | None) -> Verdict:
+        message = self.message or ""
+        if status in _SESSION_STATUSES:
+            told = meaning_with_words(0, message) or told
+        return _choose(verdict_for_status(status, message), told, _MORE_THAN_STATUS)
 
     def _wait(self, verdict: Verdict) -> int | None:
         if self.delay is not None:
@@ -173,7 +179,7 @@ class Claim:
         facts: Mapping[str, Any] | None = None,
     ) -> ToolFault:
         """
-        Return the fault that it comes to.
+        Build the `ToolFault` for this claim.
 
         Args:
             found_in: Where the object stood.
@@ -298,73 +304,97 @@ _INNER_NAMES: Final = ("error", "errors")
 _ADDING_NAMES: Final = ("data", "extensions")
 
 
-def read_claim(obj: Mapping[Any, Any], depth: int = _MAX_DEPTH) -> Claim | None:
+def read_claim(obj: Mapping[Any, Any]) -> Claim | None:
     """
-    Return what an object claims about a failure. None: nothing that tells more than its text would.
+    Return what an object claims about a failure; None if it says no more than its text.
     """
-    claim = _claim_alone(obj)
-    for name in _INNER_NAMES if depth else ():
-        if name == "errors" and claim is not None and claim.message:
-            break
-        if (inner := _claim_in(obj.get(name), depth)) is not None:
-            # The inner object says what happened; the outer may add a delay or a status.
-            claim = inner if claim is None else inner.fill_from(claim)
-            break
-    for name in _ADDING_NAMES if depth and claim is not None else ():
-        if claim is not None and (more := _claim_in(obj.get(name), depth)) is not None:
+    claim = _read_nested(obj, _MAX_DEPTH)
+    if claim is None or claim.delay is not None:
+        return claim
+    # In a member of any other name, such as "details" or "parameters".
+    return replace(claim, delay=wait_in_json(obj))
+
+
+def _read_nested(obj: Mapping[Any, Any], depth: int) -> Claim | None:
+    claim = _read_alone(obj)
+    if not depth:
+        return claim
+    inner = _read_inner(obj, claim, depth)
+    if inner is not None:
+        # The inner object says what happened; the outer may add a delay or a status.
+        claim = inner if claim is None else inner.fill_from(claim)
+    if claim is None:
+        return None
+    for name in _ADDING_NAMES:
+        more = _claim_in(obj.get(name), depth)
+        if more is not None:
             claim = claim.fill_from(more, words=True)
-    if claim is not None and claim.delay is None and depth == _MAX_DEPTH:
-        # In a member of any other name, such as "details" or "parameters".
-        return replace(claim, delay=wait_in_json(obj))
     return claim
+
+
+def _read_inner(obj: Mapping[Any, Any], outer: Claim | None, depth: int) -> Claim | None:
+    for name in _INNER_NAMES:
+        if name == "errors" and outer is not None and outer.message:
+            return None
+        inner = _claim_in(obj.get(name), depth)
+        if inner is not None:
+            return inner
+    return None
 
 
 def _claim_in(value: Any, depth: int) -> Claim | None:
     if is_array(value) and value:
         value = value[0]
-    return read_claim(value, depth - 1) if is_mapping(value) else None
+    return _read_nested(value, depth - 1) if is_mapping(value) else None
 
 
-def _claim_alone(obj: Mapping[Any, Any]) -> Claim | None:
-    category, retryable, delay = _category(obj), _flag(obj), _delay(obj)
-    own_shape = retryable is not None and isinstance(obj.get("category"), str)
+def _read_alone(obj: Mapping[Any, Any]) -> Claim | None:
+    """
+    Return the claim of an object without those in it, or None.
+    """
+    category, retryable = _category(obj), _flag(obj)
+    own_shape = retryable is not None and is_text(obj.get("category"))
     word = _word(obj, own_shape=own_shape)
     own = word is not None and (_is_known(word) or (own_shape and word == obj.get("code")))
     if category is McpErrorCategory.UNKNOWN and not own:
         # A word of another vocabulary says nothing here.
         category = None
-    causes, number = obj.get("cause_chain"), obj.get("code")
-    hint = _first_text(obj, _HINT_NAMES) or _first_text(
-        as_mapping(obj.get("recovery")), _HINT_NAMES
-    )
+    causes = obj.get("cause_chain")
     claim = Claim(
         word=word,
         own=own,
         status=_status(obj),
-        number=number if type(number) is int and -32768 <= number <= -32000 else None,
+        number=_free_number(obj.get("code")),
         message=_message(obj),
         category=category,
         retryable=retryable,
-        delay=delay,
-        hint=hint,
+        delay=_delay(obj),
+        hint=_hint(obj),
         causes=tuple(causes[-MAX_CAUSES:]) if is_array(causes) else (),
     )
-    if not (
-        claim.word
-        or claim.message
-        or hint
-        or {claim.status, claim.number, delay, retryable} != {None}
-    ):
+    if all(getattr(claim, name) is None for name in _TELL):
         return None
-    return (
-        claim if claim.message else replace(claim, message=_first_text(obj, _OTHER_MESSAGE_NAMES))
-    )
+    if claim.message is None:
+        return replace(claim, message=_first_text(obj, _OTHER_MESSAGE_NAMES))
+    return claim
+
+
+#: The parts of a claim that make it one.
+_TELL: Final = ("word", "message", "hint", "status", "number", "delay", "retryable")
+
+
+def _free_number(code: object) -> int | None:
+    return code if type(code) is int and -32768 <= code <= -32000 else None
+
+
+def _hint(obj: Mapping[Any, Any]) -> str | None:
+    hint = _first_text(obj, _HINT_NAMES)
+    return hint or _first_text(as_mapping(obj.get("recovery")), _HINT_NAMES)
 
 
 def read_advice_claim(text: str) -> Claim | None:
     """
-    Return what a text claims by the words in which our own half tells a model of a failure. None:
-    nothing.
+    Return the claim of a text in our own sentences for models, or None.
     """
     told = read_advice(text)
     if told is None:
@@ -397,29 +427,26 @@ def _is_known(word: str) -> bool:
 
 def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
     """
-    Return the word by which an object names its failure: one that means something here, else the
-    first.
+    Return an object's word for its failure: a known one, else the first.
     """
-    code: Any = obj.get("code")
-    if isinstance(code, str) and code and (own_shape or _is_known(code)):
+    code = obj.get("code")
+    if is_text(code) and code and (own_shape or _is_known(code)):
         return code[:WINDOW]
-    words = [
-        word[:WINDOW] for name in _CODE_NAMES if isinstance(word := obj.get(name), str) and word
-    ]
-    # Only these two are a name for a failure and nothing else.
-    return next((word for word in words if meaning_of(word)), None) or next(
-        (
-            word[:WINDOW]
-            for name in ("code", "error_code", "errorCode")
-            if isinstance(word := obj.get(name), str) and word
-        ),
-        None,
-    )
+    for name in _CODE_NAMES:
+        word = obj.get(name)
+        if is_text(word) and meaning_of(word[:WINDOW]) is not None:
+            return word[:WINDOW]
+    # Only these are a name for a failure and nothing else.
+    for name in ("code", "error_code", "errorCode"):
+        word = obj.get(name)
+        if is_text(word) and word:
+            return word[:WINDOW]
+    return None
 
 
 def iter_messages(body: Any) -> Iterator[str]:
     """
-    Go through the texts by which an object, and what stands in it, may say what went wrong.
+    Yield the messages of an object and of the objects that wrappers hold.
     """
     for candidate in iter_objects(body):
         if (said := _first_text(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES))) is not None:
@@ -427,14 +454,19 @@ def iter_messages(body: Any) -> Iterator[str]:
 
 
 def _category(obj: Mapping[Any, Any]) -> McpErrorCategory | None:
-    values = (obj.get(name) for name in _CATEGORY_NAMES)
-    return next((fold_category(value) for value in values if isinstance(value, str)), None)
+    for name in _CATEGORY_NAMES:
+        value = obj.get(name)
+        if is_text(value):
+            return fold_category(value)
+    return None
 
 
 def _flag(obj: Mapping[Any, Any]) -> bool | None:
-    return next(
-        (flag for name in _RETRYABLE_NAMES if (flag := as_flag(obj.get(name))) is not None), None
-    )
+    for name in _RETRYABLE_NAMES:
+        flag = as_flag(obj.get(name))
+        if flag is not None:
+            return flag
+    return None
 
 
 def _delay(obj: Mapping[Any, Any]) -> int | None:

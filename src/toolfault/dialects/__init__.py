@@ -1,6 +1,5 @@
 """
-Foreign error vocabularies, one room each, and the store for what a bridge does not send across an
-untrusted hop.
+Foreign error vocabularies, one module each, and stores for records behind untrusted hops.
 
 `a2a`, `a2c_smcp` and `tool_failure` have ``encode`` and ``decode``; a hop from one to another is a
 decode and an encode. `jsonrpc` only writes, since `toolfault.parse` is the reader of JSON-RPC

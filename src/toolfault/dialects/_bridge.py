@@ -110,8 +110,7 @@ def inbound(
     store: RecordStore | None = None,
 ) -> ToolFault:
     """
-    Return the fault that a foreign error is: the one that a fitting record restores, else what the
-    tables say.
+    Return the fault of a foreign error: restored from a fitting record, else by the tables.
 
     Args:
         vocabulary: Whose code it is.
@@ -158,8 +157,7 @@ def inbound(
 
 def original(fault: ToolFault, store: RecordStore | None = None) -> Record:
     """
-    Return the record of a fault: the foreign one that it carries, if that still fits its code, else
-    its own.
+    Return a fault's record: the foreign one it carries if that still fits its code, else its own.
     """
     ours = _own_form(fault)
     record = _resolved(read_record(fault.facts.get(RECORD_FACT)), store)
@@ -172,8 +170,7 @@ def original(fault: ToolFault, store: RecordStore | None = None) -> Record:
 
 def fits(record: Record, vocabulary: Vocabulary, arrived: Iterable[Code]) -> bool:
     """
-    Tell whether a record's code maps to one of the codes that arrived, and what it restores to its
-    own code.
+    Tell whether a record maps to a code that arrived, and restores to its own code.
     """
     if image(record, vocabulary) not in set(arrived):
         return False
@@ -200,8 +197,7 @@ def _own_form(fault: ToolFault) -> dict[str, Any]:
 
 def _as_received(fault: ToolFault, envelope: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
     """
-    Return the code as it came, and the envelope with the words and members that only the peer's
-    body has, if any.
+    Return the code as it came, and the envelope with what only the peer's body has, if any.
     """
     raw = fault.received
     try:
@@ -269,8 +265,7 @@ def _deposited(record: Record, store: RecordStore | None, limit: int) -> str | N
 
 def _resolved(record: Record | None, store: RecordStore | None) -> Record | None:
     """
-    Return the whole record that a handle stands for; the record itself if it has none or the store
-    knows no more.
+    Return the whole record behind a handle; the record itself if the store knows no more.
     """
     if record is None or store is None or not record.handle:
         return record

@@ -1,6 +1,5 @@
 """
-MCP's own protocol errors: which number means what in which revision, and which a bridge may put on
-an error.
+MCP's own protocol errors: what each number means by revision, and which a bridge may send.
 
 Rule 1: a tool that failed is answered with a result. An error is for a request that got none.
 Rule 2: a number in the bands that JSON-RPC and the specification keep is sent only where they
@@ -93,8 +92,7 @@ def meaning(code: object, revision: str = LATEST) -> ProtocolError | None:
 
 def may_be_sent(code: int, revision: str = LATEST) -> bool:
     """
-    Tell whether an error may carry a number in a revision: one that is assigned there, or an
-    application's own.
+    Tell whether an error may carry a number: one assigned in the revision or an application's.
     """
     return meaning(code, revision) is not None or band(code) == "application"
 
@@ -121,8 +119,7 @@ _CODES: Final = {
 
 def encode(fault: ToolFault, *, code: int | None = None) -> dict[str, Any]:
     """
-    Return the ``error`` of a JSON-RPC response, for a server that can't answer a tool call with a
-    result.
+    Return the ``error`` of a JSON-RPC response, where no result can answer a tool call.
 
     The envelope and the facts stand in ``data`` under our key, as they do in a result's ``_meta``.
 

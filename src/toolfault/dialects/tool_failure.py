@@ -56,8 +56,7 @@ def encode(
     fault: ToolFault, *, correlation_id: str | None = None, clock: Callable[[], float] = time.time
 ) -> dict[str, Any]:
     """
-    Return the members of a result's ``_meta`` that tell of a fault: the draft's object, and ours
-    beside it.
+    Return the members of a result's ``_meta`` for a fault: the draft's object and ours.
 
     Args:
         fault: What went wrong.
@@ -132,8 +131,7 @@ def failure_in(
     body: object, texts: Iterable[str], *, clock: Callable[[], float] = time.time
 ) -> tuple[McpExecuteError, str] | None:
     """
-    Return the envelope and the correlation id of the draft's object. None: it lacks its class or
-    its code.
+    Return the draft's object as envelope and correlation id; None without a class or code.
 
     Args:
         body: What stands under `TOOL_FAILURE_KEY`.

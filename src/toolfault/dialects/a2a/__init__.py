@@ -1,6 +1,5 @@
 """
-The errors of A2A: the official table in its three versions, and protocol-droid's, which contradicts
-it.
+The errors of A2A: the official table in three versions, and protocol-droid's own table.
 """
 
 from toolfault.dialects.a2a import protocol_droid

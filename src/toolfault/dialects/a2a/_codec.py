@@ -196,8 +196,7 @@ def profile_of(obj: object) -> Profile | None:
 
 def recognise(obj: object) -> ToolFault | None:
     """
-    Return the fault that an object is if it can only be an A2A error, in whatever binding. None: it
-    may be another.
+    Return the fault of an object that can only be an A2A error in some binding, or None.
     """
     body = as_mapping(obj)
     if "status" in body and "body" in body:
@@ -292,8 +291,7 @@ def _shortened(
 
 def _room(status: Mapping[str, Any]) -> int:
     """
-    Return how many bytes a status leaves of the trailers; as JSON it is never shorter than in
-    protobuf.
+    Return the bytes that a status leaves of the trailers, by its JSON: protobuf is no longer.
     """
     message: str = status["message"]
     left = (_TRAILERS - len(quote(message, safe=_PLAIN))) * 3 // 4 - len(message.encode())
@@ -375,8 +373,7 @@ _READERS: Final[Mapping[str, Callable[[object], tuple[A2AError | None, int | Non
 
 def _among(error: A2AError, kept: Record | None) -> tuple[int | str, ...]:
     """
-    Return the number of the original that -32603 stands for, where a binding or 0.3 has no word for
-    that number.
+    Return the original's number that -32603 stands for, where the binding has no other word.
     """
     if error.code != A2A_INTERNAL or kept is None:
         return ()

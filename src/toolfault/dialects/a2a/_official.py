@@ -125,8 +125,7 @@ class A2AError:
 
     def details(self) -> list[dict[str, Any]]:
         """
-        Return the typed details: an ErrorInfo, a BadRequest where fields were refused, and others
-        as they came.
+        Return the typed details: an ErrorInfo, a BadRequest for refused fields, and the rest.
         """
         reason = "UNKNOWN_ERROR" if self.type is None else self.type.reason
         metadata = {
@@ -145,8 +144,7 @@ class A2AError:
 
     def to_jsonrpc(self, version: Version = CURRENT) -> dict[str, Any]:
         """
-        Return the ``error`` member of a JSON-RPC response. In 0.3 ``data`` is the metadata as an
-        object.
+        Return the ``error`` of a JSON-RPC response; in 0.3 ``data`` is the metadata, an object.
         """
         code = self._known_in(version).code
         error: dict[str, Any] = {"code": code, "message": encodable(self.message)}
@@ -231,8 +229,7 @@ class A2AError:
     @classmethod
     def from_jsonrpc(cls, obj: object) -> Self | None:
         """
-        Return the error that a JSON-RPC error, or a response with one, is. None: it is neither.
-        Never raises.
+        Parse a JSON-RPC error or a response with one; None if it is neither. Never raises.
         """
         error = as_mapping(obj)
         if "error" in error and "code" not in error:
@@ -252,8 +249,7 @@ class A2AError:
     @classmethod
     def from_http(cls, status: int, body: object = None) -> Self:
         """
-        Return the error that an HTTP answer is: a body of 1.0, a problem+json, or any other. Never
-        raises.
+        Parse an HTTP answer with a body of 1.0, a problem+json or any other. Never raises.
         """
         outer = as_mapping(body)
         error = as_mapping(outer.get("error"))
@@ -288,8 +284,7 @@ class A2AError:
     @classmethod
     def from_grpc(cls, obj: object) -> Self | None:
         """
-        Return the error that a ``google.rpc.Status`` in protobuf's JSON mapping is. None: it is
-        none. Never raises.
+        Parse a ``google.rpc.Status`` in protobuf's JSON mapping, or return None. Never raises.
         """
         given = as_mapping(obj)
         code = given.get("code")
@@ -313,8 +308,7 @@ class A2AError:
 
 def is_typed(data: object) -> bool:
     """
-    Tell whether the ``data`` of a JSON-RPC error is an array of typed details, which only official
-    errors have.
+    Tell whether the ``data`` of an error are typed details, which only official errors have.
     """
     return (
         is_array(data)

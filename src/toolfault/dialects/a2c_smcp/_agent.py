@@ -109,8 +109,7 @@ def agent_error(ack: object, protocol: Protocol = READ) -> AgentError | None:
 
 def user_text(failure: ErrorPayload | AgentError) -> str:
     """
-    Return what an end user may read of a failure: its message, redacted and cut to size, or what
-    its code means.
+    Return the text of a failure for an end user: its message, sanitized, or its code's meaning.
 
     Details never reach it: only code and message go in.
     """

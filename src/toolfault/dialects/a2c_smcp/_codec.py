@@ -126,8 +126,7 @@ def recognise(obj: object) -> ToolFault | None:
 
 def sheltered(payload: ErrorPayload) -> ErrorPayload:
     """
-    Return a payload whose members survive peers that drop those they do not know: it is kept whole
-    in its details.
+    Return a payload that is kept whole in its details, since peers drop unknown members.
 
     One that is larger than a record may be is returned as it is.
     """
@@ -138,8 +137,7 @@ def sheltered(payload: ErrorPayload) -> ErrorPayload:
 
 def unsheltered(payload: ErrorPayload) -> ErrorPayload:
     """
-    Return the payload that another one keeps whole in its details, if it has the same code and
-    message; else itself.
+    Return the payload kept whole in the details if code and message are the same, else itself.
     """
     kept = read_record(agent_view(payload).details.get(RECORD_KEY))
     try:

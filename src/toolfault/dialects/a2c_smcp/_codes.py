@@ -269,8 +269,7 @@ def acknowledged(protocol: Protocol) -> frozenset[int]:
 
 def meaning_of(code: int) -> str:
     """
-    Return a sentence that says what a code means and may be shown to anybody; a general one for an
-    unassigned code.
+    Return a sentence for a code that may be shown to anybody; a general one if unassigned.
     """
     row = _TABLE.get(cast("ErrorCode", code))
     return "The request failed." if row is None else row.meaning

@@ -152,8 +152,7 @@ class VersionMismatch(Exception):  # noqa: N818 -- the protocol's word
 
 def read_refusal(body: object) -> VersionMismatch | None:
     """
-    Return the mismatch that the body of a refused handshake tells of, unraised. None: it tells of
-    something else.
+    Return the mismatch in the body of a refused handshake, unraised, or None.
 
     Never raises. A message is not needed, the code alone counts.
 
@@ -183,8 +182,7 @@ def read_refusal(body: object) -> VersionMismatch | None:
 
 def read_close(code: int) -> VersionMismatch | None:
     """
-    Return the mismatch that a WebSocket's close code tells of, unraised. None: it tells of
-    something else.
+    Return the mismatch that a WebSocket's close code stands for, unraised, or None.
     """
     return VersionMismatch(reconnect="polling_once") if code == WS_CLOSE_REFUSED else None
 

@@ -161,8 +161,7 @@ class ErrorPayload(BaseModel):
 
     def with_details(self, details: Any) -> ErrorPayload:
         """
-        Return a copy with these details, any JSON; None is written as null, which reads back as
-        absent.
+        Return a copy with these details, any JSON; None is written as null, and read as absent.
         """
         return self.model_copy(update={"details": details})
 
@@ -211,8 +210,7 @@ class ErrorPayload(BaseModel):
 
     def for_protocol(self, protocol: Protocol) -> ErrorPayload:
         """
-        Return the payload with the MCP server in a version's spelling. One that has both spellings
-        stays as it is.
+        Return the payload with the MCP server in a version's spelling, unless it has both.
         """
         wanted = server_field(protocol)
         other = "mcp_server" if wanted == "mcp_server_name" else "mcp_server_name"
@@ -334,16 +332,14 @@ def _refuse(kind: Literal["missing-field", "wrong-type", "out-of-range"], name: 
 
 def is_integer(value: object) -> TypeGuard[int]:
     """
-    Tell whether a value is an integer on the wire: no boolean, though Python has it for one, and no
-    4014.0.
+    Tell whether a value is an integer on the wire: no boolean and no 4014.0.
     """
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_protocol_error_payload(obj: object, protocol: Protocol = READ) -> bool:
     """
-    Tell whether an acknowledgement is a failure: an object whose own ``code`` is an integer of the
-    closed set.
+    Tell whether an acknowledgement is a failure: its ``code`` is in the closed set.
 
     Nothing else is looked at, but that from 0.5 on an object with ``content`` is a tool result,
     whatever its code. So what holds another code is a success to its receiver.

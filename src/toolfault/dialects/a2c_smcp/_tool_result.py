@@ -115,8 +115,7 @@ class ToolFailure:
 
 def read_tool_result(result: object) -> ToolFailure | None:
     """
-    Return the failure that a tool result is. None: it is a success, or no tool result. Never
-    raises.
+    Return the failure of a tool result, or None for a success or another value. Never raises.
     """
     if not is_mapping(result) or result.get("isError") is not True:
         return None
@@ -243,8 +242,7 @@ def meta_of(result: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 def texts_of(result: Mapping[Any, Any]) -> Iterable[str]:
     """
-    Return the texts of a result, then the text that a computer puts into ``structuredContent``
-    instead.
+    Yield the texts of a result, then the one that a computer puts into ``structuredContent``.
     """
     blocks = result.get("content")
     for block in blocks if is_array(blocks) else ():
