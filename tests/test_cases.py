@@ -1,8 +1,8 @@
 """
 Faults that people reported, run against real servers and sessions.
 
-Takes any file of the format from the environment variable ``TOOLFAULT_CASES`` (a path); without it, the file beside the
-checkout where there is one, and always the small one of our own.
+Takes any file of the format from the environment variable ``TOOLFAULT_CASES`` (a path); without it, the files beside the
+checkout where there are some, and always the small one of our own.
 """
 
 import json
@@ -19,7 +19,7 @@ from toolfault import Retry, parse
 
 
 HERE = Path(__file__).parent
-BESIDE = HERE.parent.parent / "shared" / "cases" / "cases.json"
+BESIDE = HERE.parent.parent / "shared" / "cases"
 
 #: Cases that are not met, each with its reason.
 MISSES: dict[str, str] = {}
@@ -33,8 +33,9 @@ def load():
     paths = [HERE / "data" / "cases.json"]
     if given := os.environ.get("TOOLFAULT_CASES"):
         paths.append(Path(given))
-    elif BESIDE.exists():
-        paths.append(BESIDE)
+    else:
+        # Not the corpus and the secrets, which are no cases.
+        paths.extend(sorted(BESIDE.glob("cases*.json")))
     return [case for path in paths for case in json.loads(path.read_text())["cases"]]
 
 

@@ -102,6 +102,21 @@ def text_of(exc: BaseException) -> str:
     return "" if text.isspace() else text[:WINDOW]
 
 
+def text_with_ends(exc: BaseException) -> str:
+    """
+    Return the best text of an exception, of a long one its two ends.
+    """
+    text = text_of(exc)
+    if len(text) <= _SEEN:
+        return text
+    try:
+        return ends_of(str.__str__(str(exc)))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- as in _text_or_none
+        return text
+
+
 def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
     # The text of the only argument, where that says it better than str(exc).
     if len(args) != 1:
@@ -391,6 +406,41 @@ def one_line(text: str) -> str:
     Return a text on one line, each run of white space a single space.
     """
     return " ".join(text.split())
+
+
+#: How much of a text the redactor shows at most, and of each end of a longer one, in characters.
+_SEEN: Final = WINDOW - 256
+_END: Final = 3900
+
+_left_out = re.compile(r"\[(\d{1,18}) characters left out\]").search
+
+
+def ends_of(text: str) -> str:
+    """
+    Return a text of at most `WINDOW` characters, of a longer one its two ends, cut between words.
+    """
+    if len(text) <= _SEEN:
+        return text
+    head, tail = text[:_END], text[-_END:]
+    head = head[: max(head.rfind(" "), head.rfind("\n")) + 1] or head
+    tail = tail[min(at for at in (tail.find(" "), tail.find("\n"), _END) if at >= 0) :] or tail
+    return f"{head}[{len(text) - len(head) - len(tail)} characters left out]{tail}"
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """
+    Return at most *limit* bytes of UTF-8 of a text: its two ends, with the number of characters
+    that are left out between them.
+    """
+    if len(text) * 4 <= limit or len(text.encode("utf-8", "surrogatepass")) <= limit:
+        return text
+    head = cut(text, limit * 2 // 3)
+    tail = text.encode("utf-8", "surrogatepass")[-(limit // 4) :].decode("utf-8", "ignore")
+    tail = tail.partition("\n")[2] or tail.partition(" ")[2] or tail
+    count = len(text) - len(head) - len(tail)
+    if (mark := _left_out(text, len(head), len(text) - len(tail))) is not None:
+        count += int(mark[1]) - len(mark[0])
+    return f"{head} [{count} characters left out] …{tail}"
 
 
 def cut(text: str, limit: int) -> str:

@@ -19,7 +19,7 @@ from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
 from toolfault._registry import Registry
-from toolfault._text import safe_repr, safe_str, text_of
+from toolfault._text import safe_repr, safe_str, text_of, text_with_ends
 from toolfault._tracebacks import redacted_traceback
 from toolfault._verdict import Family, Rule, Verdict
 from toolfault.errors import ToolFault
@@ -276,7 +276,7 @@ def author_text(case: Case, exc: BaseException) -> str:
 
 
 def _remove_leaks(case: Case, exc: BaseException) -> str:
-    text = text_of(exc)
+    text = text_with_ends(exc)
     name, verdict = rule_with_name(case, exc)
     if isinstance(exc, OSError) or name.startswith("of "):
         from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables

@@ -8,6 +8,7 @@ Rule 3: ``unknown`` is for readers; it never leaves here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -36,9 +37,12 @@ from toolfault._text import (
     CAUSE_BYTES,
     HINT_BYTES,
     MESSAGE_BYTES,
+    WINDOW,
+    cut_middle,
     one_line,
     quote,
     text_of,
+    text_with_ends,
 )
 from toolfault._verdict import Family, Origin, Outcome, Verdict
 from toolfault.errors import ToolFault
@@ -257,7 +261,7 @@ def _original_text(case: Case, exc: BaseException) -> str:
     """
     Return an exception's own text, with what its program wrote, for developers.
     """
-    text, output = text_of(exc), attr(exc, "stderr")
+    text, output = text_with_ends(exc), attr(exc, "stderr")
     if isinstance(output, bytes):
         output = output.decode("utf-8", "replace")
     written = f"\n{output}" if isinstance(output, str) else ""
@@ -274,12 +278,23 @@ def _compose_message(case: Case, finding: Finding, failure_id: str) -> str:
         what = "The tool failed unexpectedly"
     if _is_withheld(case):
         return f"{what} ({name}). The server's log tells more under the id {failure_id}."
-    text = _redact(case, text_of(exc), MESSAGE_BYTES // 2)
+    text = _redact(case, text_with_ends(exc), MESSAGE_BYTES // 2)
     if isinstance(exc, KeyError) and is_bare_key(exc, text_of(exc)):
         return f"{what}: the key {text!r} is missing (KeyError)."
     if not text:
         return f"{what} ({name})."
+    text = _quote_if_odd(text)
     return f"{what}: {text}" if text.startswith(name) else f"{what}: {name}: {text}"
+
+
+def _quote_if_odd(text: str) -> str:
+    """
+    Return a text as a quotation if it has several lines, or words that could pose as ours.
+    """
+    return quote(text) if _could_pose(text) else text
+
+
+_could_pose = re.compile(r"\n|\bHint:|\bThe same call\b").search
 
 
 def _chain(
@@ -351,7 +366,9 @@ def _redact(case: Case, text: str, limit: int = MESSAGE_BYTES) -> str:
     redactor = case.policy.redactor
     if case.policy.disclosure is Disclosure.FULL:
         return redactor.show(text, limit)
-    return redactor.scrub(text, limit, case.values.paths)
+    if limit < MESSAGE_BYTES // 2:
+        return redactor.scrub(text, limit, case.values.paths)
+    return cut_middle(redactor.scrub(text, 4 * WINDOW, case.values.paths), limit)
 
 
 def _blame_server(verdict: Verdict, category: McpErrorCategory, advice: str) -> Verdict:

@@ -6,6 +6,7 @@ Texts of these classes hold statements and their parameters, so none of them is 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -14,7 +15,7 @@ from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import CHECK, OPERATOR, bug, outage, permanent
 from toolfault._names import class_name, qualified_name
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import attr, str_attr
+from toolfault.rules._helpers import attr, first_argument, str_attr
 from toolfault.rules.sqlstate import verdict_for
 
 
@@ -94,10 +95,21 @@ def _dbapi(exc: BaseException) -> Verdict:
         verdict = _LOST
     elif known:
         return replace(verdict, judge_instead=driver)
-    # psycopg2 calls it pgcode.
-    elif (state := str_attr(driver, "sqlstate") or str_attr(driver, "pgcode")) is not None:
+    elif driver is not None and (state := _state_of(driver)) is not None:
         verdict = verdict_for(state)
     return verdict if known else _without_text_of(driver, verdict)
+
+
+def _state_of(driver: BaseException) -> str | None:
+    """
+    Return the SQLSTATE of a driver's exception: psycopg2 calls it pgcode, pyodbc puts it first.
+    """
+    state = str_attr(driver, "sqlstate") or str_attr(driver, "pgcode")
+    first = first_argument(driver)
+    return state or (first if _is_state(first) else None)
+
+
+_is_state: Final = re.compile(r"[0-9A-Z]{5}").fullmatch
 
 
 def _by_class(cls: type) -> Verdict:
