@@ -1,6 +1,5 @@
 """
-The wrapper around a handler: it judges what was raised, logs it, tells the hooks, and never fails
-itself.
+The guard around handlers: judges what they raise, calls the hooks, logs, and never fails itself.
 """
 
 from __future__ import annotations
@@ -92,8 +91,7 @@ class GuardOptions(OptionsBesideTimeout, total=False):
 
 class _Prepared(NamedTuple):
     """
-    What each failure needs, made once; shared by a server's guard and those of its tools where it
-    may be.
+    What each failure needs; a server's guard shares it with the guards of its tools.
     """
 
     policy: Policy
@@ -106,8 +104,7 @@ class _Prepared(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guard:
     """
-    What a server's owner decides about failures; one guard serves any number of tools, at the same
-    time.
+    What a server's owner decides about failures; one guard serves any number of tools and threads.
 
     Attributes:
         timeout:
@@ -245,8 +242,7 @@ class Guard:
 
     def with_options(self, **given: Unpack[GuardOptions]) -> Guard:
         """
-        Return a guard for one tool: rules of its own are asked first, and the other options replace
-        these.
+        Return a guard for one tool: its own rules are asked first, its other options replace these.
 
         Raises:
             InvalidRule: As for `Guard`.
@@ -262,8 +258,7 @@ class Guard:
 
     def _share(self, server: _Prepared, *, own_rules: bool, own_homes: bool) -> None:
         """
-        Have one memory for a whole server: what was logged, whose modules are whose, what is
-        secret.
+        Share one memory with the server's guard: what was logged, the authors' modules, secrets.
         """
         mine = self._prepared
         layers = server.policy.declared
@@ -318,8 +313,7 @@ class Guard:
 
     def to_result(self, fault: ToolFault, *, structured: bool = True) -> dict[str, Any]:
         """
-        Return a fault as a ``CallToolResult`` in wire spelling, with this guard's guidance. Never
-        raises.
+        Return a fault as a ``CallToolResult`` in wire spelling; never raises.
 
         Args:
             fault: What `judge` returned.
@@ -329,8 +323,9 @@ class Guard:
 
     def read_prose(self, text: str, call: Call, *, more: str = "") -> ToolFault:
         """
-        Return a fault for an error result that a handler made itself, without an envelope. Logged,
-        and told to hooks.
+        Return a fault for an error result without an envelope that a handler returned.
+
+        It is logged, and the hooks are called.
 
         Args:
             text: What the result says first; it becomes the message.
@@ -399,8 +394,9 @@ class Guard:
 
     def note_returned(self, fault: ToolFault, call: Call) -> str:
         """
-        Log an error result that a handler made itself, envelope included, and tell the hooks;
-        return the log's id.
+        Log an error result with an envelope that a handler returned; return the log's id.
+
+        The hooks are called.
         """
         verdict = Verdict(code=fault.code, sentence=fault.envelope.message)
         return str(self._returned(verdict, fault.envelope.message, call).facts["id"])
@@ -418,7 +414,7 @@ class Guard:
         self, exc: BaseException, call: Call, judgement: Judgement, hooks: Iterable[FailureHook]
     ) -> None:
         """
-        Call the hooks, then log: what a hook tells an error tracker of a failure precedes its record.
+        Call the hooks, then log: what a hook tells an error tracker precedes the record.
         """
         redactor, fault = self._prepared.policy.redactor, judgement.fault
         for hook in hooks:

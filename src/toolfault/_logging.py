@@ -14,7 +14,7 @@ class SafeLogger:
     A logger that drops whatever filters, formatters and handlers raise.
 
     Templates are constant, so that error trackers can group by them; arguments are texts that are
-    safe to log. All methods raise KeyboardInterrupt if a signal arrives meanwhile, and nothing else.
+    safe to log. Methods raise KeyboardInterrupt if a signal arrives meanwhile, and nothing else.
     """
 
     def __init__(self, logger: logging.Logger) -> None:

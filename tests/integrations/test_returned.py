@@ -2,16 +2,19 @@
 Error results that a tool returns by itself.
 """
 
+import gc
 import json
 import logging
+import weakref
 
 import anyio
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
-from mcp.types import CallToolResult, ImageContent, TextContent
+from mcp.types import CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent, TextResourceContents
 
-from toolfault import Guard, parse
+from toolfault import Guard, ToolFault, parse
+from toolfault.hosting import Call
 from toolfault.integrations.mcp import install
 
 
@@ -112,3 +115,71 @@ def test_a_result_that_does_not_begin_with_words_gets_some(content):
     assert result.content[0].text == result.structured_content["message"] != ""
     assert [block.type for block in result.content[1:]] == [block.type for block in content]
     json.dumps(result.model_dump(by_alias=True))
+
+
+LEAK = "postgresql://app:hunter2@db/x"
+LINK = ResourceLink(type="resource_link", name="log", uri="https://app:hunter2@db.example/x", description=LEAK)
+EMBEDDED = EmbeddedResource(type="resource", resource=TextResourceContents(uri="file:///x", text=LEAK))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"structured_content": {"debug": LEAK}},
+        {"structured_content": {"nested": [{"password": "hunter2secret"}]}},
+        {"structured_content": {"passwords": ["hunter2secret", "hunter2other"]}},
+        {"_meta": {"acme": {"dsn": LEAK}}},
+        {"structured_content": {**ENVELOPE, "message": f"cannot reach {LEAK}", "hint": LEAK}},
+        {"structured_content": {**ENVELOPE, "cause_chain": [LEAK]}},
+    ],
+    ids=lambda fields: json.dumps(fields)[:40],
+)
+def test_what_a_tool_returns_as_an_error_is_redacted_whole(fields):
+    result, _ = answered(CallToolResult(content=[text(LEAK), LINK, EMBEDDED], is_error=True, **fields))
+
+    assert "hunter2" not in result.model_dump_json(by_alias=True)
+    assert [block.type for block in result.content] == ["text", "resource_link", "resource"]
+    assert parse(result) is not None
+
+
+def test_a_success_is_not_redacted():
+    result, _ = answered(CallToolResult(content=[text(LEAK)], structured_content={"dsn": LEAK}))
+
+    assert (result.content[0].text, result.structured_content) == (LEAK, {"dsn": LEAK})
+
+
+@pytest.mark.parametrize("value", [10**5000, b"\xff"], ids=["int", "bytes"])
+def test_a_result_that_no_parser_reads_is_a_failure_after_the_work(value):
+    result, _ = answered(CallToolResult(content=[text("done")], structured_content={"value": value}))
+
+    assert result.structured_content["code"] == "internal"
+    assert result.meta[OURS]["outcome"] == "executed"
+
+
+def test_facts_are_redacted_by_name_and_readable():
+    fault = ToolFault("internal", "m")
+    fault.facts.update(password="hunter2secret", origin=LEAK, upstream_status=10**5000, size=10**5000)
+    try:
+        raise fault
+    except ToolFault as exc:
+        judged = Guard().judge(exc, Call(tool="t"))
+    wire = json.dumps(Guard().to_result(judged))
+
+    assert "hunter2" not in wire
+    assert len(wire) < 1000
+    json.loads(wire)
+
+
+def test_a_plugin_that_is_dropped_is_freed():
+    guard = Guard()
+    space = {"__name__": "plugin"}
+    exec("def tool():\n    raise ValueError('x')", space)
+    function = weakref.ref(space["tool"])
+    try:
+        space["tool"]()
+    except ValueError as exc:
+        guard.judge(exc, Call(tool="t", function=space["tool"]))
+    del space
+    gc.collect()
+
+    assert function() is None

@@ -1,11 +1,11 @@
 """
 What the operator reads of a failure.
 
-The records of the host's own vanish when the guard answers, so the guard logs each failure once, on
-the logger ``toolfault``: an anticipated failure at INFO in one line, a crash at ERROR. Messages,
-and the tracebacks that formatters print, are redacted, since logs travel far. ``exc_info`` holds the
-exception itself, by which error trackers group; text formatters print a redacted traceback in its
-place, once per class, place and minute.
+The host's own records vanish when the guard answers, so the guard logs each failure once, on the
+logger ``toolfault``: an anticipated failure at INFO in one line, a crash at ERROR. Messages, and
+the tracebacks that formatters print, are redacted, since logs travel far. ``exc_info`` holds the
+exception, by which error trackers group; text formatters print a redacted traceback in its place,
+once per class, place and minute.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _original(exc: BaseException, call: Call, redactor: Redactor) -> str:
     """
     Return the class and the redacted text of an exception on one line.
 
-    The text is left out where it quotes the arguments: cut in the middle, a secret is not recognized.
+    The text is left out where it quotes arguments: a secret cut in the middle is not recognized.
     """
     text = text_of(exc)
     kind = qualified_name(type(exc))

@@ -1,6 +1,5 @@
 """
-Redaction of what a tool returns or attaches by itself: error results, and the data of protocol
-errors.
+Redaction of the error results that a tool returns by itself.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ except ImportError as exc:
     if not (exc.name or "").startswith("opentelemetry"):
         raise
     raise ImportError(
-        "toolfault.integrations.opentelemetry needs the OpenTelemetry API: pip install 'toolfault[opentelemetry]'"
+        "toolfault.integrations.opentelemetry needs the OpenTelemetry API: "
+        "pip install 'toolfault[opentelemetry]'"
     ) from exc
 
 from toolfault import McpErrorCode, ToolFault, __version__
@@ -106,8 +107,7 @@ _serving: Final[ContextVar[_Served | None]] = ContextVar(
 
 class Telemetry:
     """
-    Spans and metrics of tool calls; one serves any number of servers and clients, from many
-    threads.
+    Spans and metrics of tool calls, for any number of servers, clients and threads.
 
     A server, whose spans are the SDK's own::
 
@@ -119,14 +119,13 @@ class Telemetry:
 
         retrying(session, Retry(observers=[telemetry]))
 
-    ======================================
-    ============================================================== ``mcp.server.operation.duration``
-    histogram in seconds of ``tools/call``, by tool and error ``toolfault.server.failures``
-    failures by code, category, retryable and tool ``mcp.client.operation.duration``       histogram
-    in seconds of each attempt ``toolfault.client.failures``           calls that stayed failed,
-    likewise and by why there was no further attempt ``toolfault.client.retries``
-    attempts after the first, by tool ======================================
-    ==============================================================
+    Metrics:
+
+    * ``mcp.server.operation.duration``: seconds of ``tools/call``, by tool and error
+    * ``toolfault.server.failures``: failures by code, category, retryable and tool
+    * ``mcp.client.operation.duration``: seconds of each attempt
+    * ``toolfault.client.failures``: calls that stayed failed, also by why the attempts stopped
+    * ``toolfault.client.retries``: attempts after the first, by tool
 
     Spans get ``toolfault.error.`` ``code``, ``category``, ``retryable``, ``origin`` and ``id``,
     which the server's log repeats. A client's call is a span of kind INTERNAL, with
@@ -320,8 +319,7 @@ class _Tools:
 
     def learn(self, name: str | None) -> None:
         """
-        Take note that a tool has this name, unless there are too many, or it is too long or can't
-        be shown.
+        Remember the name of a tool, unless there are too many, or it is too long or not printable.
         """
         if (
             name is not None
@@ -387,8 +385,7 @@ def _why_no_success(fault: ToolFault) -> Attributes:
 
 def _why_raised(exc: Exception) -> Attributes:
     """
-    Return what an exception is that leaves a server's handler: a protocol error, or a crash of the
-    server.
+    Return the attributes of an exception that left a handler: a protocol error, or a crash.
     """
     code = (
         _INVALID_PARAMS

@@ -1,6 +1,5 @@
 """
-Which call it is, and what is known of the tool that it names: below transformations, mounts and
-proxies.
+One call, and what is known of the tool that it names, below transformations, mounts and proxies.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ class ToolFaultMiddleware(Middleware):
     themselves; what an author wrote for callers, and what is wrong with the arguments, is said. A
     tool that decides its ``disclosure`` itself, and a guard with ``Disclosure.FULL``, win over it.
 
-    An `MCPError` that a tool raises becomes a result, as FastMCP itself makes one of it, unless only
-    the protocol understands its code (-32020 to -32022, -32042).
+    An `MCPError` that a tool raises becomes a result, as FastMCP itself makes one of it, unless
+    only the protocol understands its code (-32020 to -32022, -32042).
 
     Args:
         guard: None: a `Guard` with defaults. Its ``timeout`` does not stop the thread of a sync
@@ -266,9 +266,9 @@ class ToolFaultMiddleware(Middleware):
             guard = self._guard_for(function, masked=False)
             if function is not None and guard.timeout is not None and not is_async(function):
                 warnings.warn(
-                    f"tool {asked.name!r} is a sync function: its thread can't be stopped, so the guard's timeout only"
-                    " applies when it returns; decorate it with @guarded(timeout=...) to abandon the thread, or make"
-                    " it async",
+                    f"tool {asked.name!r} is a sync function: its thread can't be stopped, so the"
+                    " guard's timeout only applies when it returns; decorate it with"
+                    " @guarded(timeout=...) to abandon the thread, or make it async",
                     RuntimeWarning,
                     stacklevel=2,
                 )
@@ -336,12 +336,13 @@ class ToolFaultMiddleware(Middleware):
             for other in chain[here + 1 :]
         ):
             wrong.append(
-                "ErrorHandlingMiddleware stands inside it and makes protocol errors of failures: add it before"
+                "ErrorHandlingMiddleware stands inside it and makes protocol errors of failures:"
+                " add it before"
             )
         if wrong:
             warnings.warn(
-                f"ToolFaultMiddleware of server {server.name!r} is in the wrong place: {'; '.join(wrong)}"
-                " ToolFaultMiddleware. The first that is added is the outermost.",
+                f"ToolFaultMiddleware of server {server.name!r} is in the wrong place: "
+                f"{'; '.join(wrong)} ToolFaultMiddleware. The first that is added is the outermost.",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -200,8 +200,7 @@ def unreachable(exc: BaseException, which: str) -> ToolFault:
 
 def before_the_tool(fault: ToolFault, exc: BaseException) -> ToolFault:
     """
-    Return what a limiter or an authorization said, which stand before the tool: it wrote its text
-    for the caller.
+    Return the fault of a limiter or an authorization, which write their text for the caller.
     """
     message = fault.envelope.message.removeprefix(f"The tool failed: {type(exc).__name__}: ")
     envelope = fault.envelope.model_copy(update={"message": message})

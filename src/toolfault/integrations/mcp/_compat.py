@@ -1,5 +1,5 @@
 """
-What the SDK's two majors spell differently; chosen once, when this is imported.
+What the SDK's two majors spell differently, chosen at import.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OUTPUT_SCHEMA: Final = "outputSchema" if IS_1 else "output_schema"
 
 def protocol_error(code: int, message: str, data: Any) -> Exception:
     """
-    Return a protocol error.
+    Return a protocol error of the installed major.
     """
     made: Exception = (
         ProtocolError(ErrorData(code=code, message=message, data=data))
@@ -40,8 +40,7 @@ def protocol_error(code: int, message: str, data: Any) -> Exception:
 
 def checks_errors() -> bool:
     """
-    Tell whether a FastMCP of mcp 1.x will hold what the running tool returns against an output
-    schema, error or not.
+    Tell whether a FastMCP of mcp 1.x validates also errors of the running tool against a schema.
     """
     frame = sys._getframe(1)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] -- nothing else knows who called
     while frame.f_back is not None:

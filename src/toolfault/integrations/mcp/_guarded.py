@@ -268,8 +268,8 @@ def _answerer(fn: Callable[..., Any], guard: Guard, codes: tuple[str, ...]) -> A
         if IS_1 and checks_errors():
             # The envelope would be refused, and the message would be lost with it.
             log.warning(
-                "mcp 1.x holds errors of tool %r against its output schema: only the message leaves; install() a guard"
-                " on the server for the envelope",
+                "mcp 1.x validates errors of tool %r against its output schema: only the message"
+                " leaves; install() a guard on the server for the envelope",
                 call.tool[:128],
             )
             raise fault from exc
@@ -280,8 +280,7 @@ def _answerer(fn: Callable[..., Any], guard: Guard, codes: tuple[str, ...]) -> A
 
 def _call_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """
-    Return what is known of a call; the handler of a low-level server serves many tools, and is told
-    which.
+    Return the call of a function; the handler of a low-level server reads it from its parameters.
     """
     for value in (*args, *kwargs.values()):
         if isinstance(value, CallToolRequestParams):
@@ -348,8 +347,7 @@ def _is_registered(fn: object) -> bool:
 
 def is_async(fn: object) -> bool:
     """
-    Tell whether calling this gives an awaitable: partials are unwrapped, and a callable object's
-    ``__call__`` asked.
+    Tell whether calling this returns an awaitable, below partials and through ``__call__``.
     """
     while isinstance(fn, functools.partial):
         fn = fn.func

@@ -1,6 +1,5 @@
 """
-What the kinds of servers have in common: one guard, tools with options of their own, schemas with
-room for an envelope.
+What all kinds of servers share: one guard, options of tools, schemas that admit an envelope.
 """
 
 from __future__ import annotations
@@ -91,8 +90,7 @@ class Host:
 
     def listed(self, tool: Tool, codes: tuple[str, ...]) -> Tool:
         """
-        Return a tool as ``tools/list`` shows it: with room for the envelope, and what it declares
-        to fail with.
+        Return a tool as ``tools/list`` shows it: with a widened schema and its declared codes.
         """
         tool = published(tool, codes)
         schema: dict[str, Any] | None = getattr(tool, OUTPUT_SCHEMA)

@@ -1,5 +1,5 @@
 """
-Which room guards which kind of server.
+Which module guards which kind of server.
 
 A server is known by the names of its classes, so nothing is imported for a kind that is not in use.
 """
@@ -18,7 +18,7 @@ S = TypeVar("S")
 #: Where a guarded server keeps what guards it.
 MARK: Final = "__toolfault__"
 
-#: The class of a server to the room whose ``guard_server`` guards it.
+#: The class of a server to the module whose ``guard_server`` guards it.
 HOSTS: Final = {
     "mcp.server.mcpserver.server.MCPServer": "_server",
     "mcp.server.lowlevel.server.Server": "_lowlevel",
@@ -57,14 +57,15 @@ def install(server: S, guard: Guard | None = None) -> S:
         raise TypeError(f"install takes a Guard, such as Guard(timeout=5), not {guard!r}")
     if getattr(server, MARK, None) is not None:
         raise ValueError(
-            f"the server {getattr(server, 'name', server)!r} is guarded already; one guard answers for it"
+            f"the server {getattr(server, 'name', server)!r} is guarded already; "
+            "one guard answers for it"
         )
     for cls in type(server).__mro__:
-        room = HOSTS.get(f"{cls.__module__}.{cls.__qualname__}")
-        if room is not None:
+        module = HOSTS.get(f"{cls.__module__}.{cls.__qualname__}")
+        if module is not None:
             if find_spec("mcp.server.mcpserver") is None:
-                room = _IN_MCP_1.get(room, room)
-            host: Any = import_module(f"{__package__}.{room}")
+                module = _IN_MCP_1.get(module, module)
+            host: Any = import_module(f"{__package__}.{module}")
             host.guard_server(server, guard or Guard())
             return server
     raise _refusal(server)
@@ -73,7 +74,8 @@ def install(server: S, guard: Guard | None = None) -> S:
 #: Servers that are guarded in another way.
 _ELSEWHERE: Final = {
     "fastmcp.server.server.FastMCP": (
-        "toolfault.integrations.fastmcp.ToolFaultMiddleware: mcp.add_middleware(ToolFaultMiddleware())"
+        "toolfault.integrations.fastmcp.ToolFaultMiddleware: "
+        "mcp.add_middleware(ToolFaultMiddleware())"
     ),
 }
 

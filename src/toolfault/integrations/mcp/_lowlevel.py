@@ -82,11 +82,11 @@ class _Installed:
         self._declared: tuple[str, ...] = ()
         self._complained = False
         self._add = server.add_request_handler
-        self._doors: dict[str, Callable[[Any], Handler]] = {
+        self._wrappers: dict[str, Callable[[Any], Handler]] = {
             "tools/call": self._calling,
             "tools/list": self._lists,
         }
-        for method in self._doors:
+        for method in self._wrappers:
             entry = server.get_request_handler(method)
             if entry is not None:
                 self.add_request_handler(method, entry.params_type, entry.handler)
@@ -101,8 +101,8 @@ class _Installed:
         """
         Register a handler. See ``Server.add_request_handler``.
         """
-        door = self._doors.get(method)
-        self._add(method, params_type, handler if door is None else door(handler))
+        wrap = self._wrappers.get(method)
+        self._add(method, params_type, handler if wrap is None else wrap(handler))
 
     # Calls
 
@@ -290,8 +290,7 @@ class _Installed:
 
     async def _is_gone(self, dispatch: Dispatch, name: str) -> bool:
         """
-        Tell whether a tool that failed with its own name in the text is not listed, or not any
-        more.
+        Tell whether a tool that failed with its own name in the text is not listed any more.
         """
         function = dispatch.function
         listing = dispatch.listing or await self._listed_anew(dispatch)
@@ -376,10 +375,12 @@ def _read(result: Any) -> Any:
 
 def _misfit(exc: ValueError) -> str:
     errors: list[Any] = exc.errors() if isinstance(exc, PydanticError) else []
-    return "; ".join(
-        f"`{'.'.join(map(str, error['loc']))}` is {'missing' if error['type'] == 'missing' else 'not valid'}"
-        for error in errors[:3]
-    )
+    return "; ".join(map(_describe_error, errors[:3]))
+
+
+def _describe_error(error: Any) -> str:
+    what = "missing" if error["type"] == "missing" else "not valid"
+    return f"`{'.'.join(map(str, error['loc']))}` is {what}"
 
 
 def _described(value: object) -> str:
@@ -397,6 +398,5 @@ def _check_structure(result: CallToolResult, version: str) -> None:
     structured = result.structured_content
     if structured is None or isinstance(structured, dict) or version >= _ANY_STRUCTURE:
         return
-    raise NoResult(
-        f"structured content of type {type(structured).__name__[:64]}, and {version} takes objects only"
-    )
+    kind = type(structured).__name__[:64]
+    raise NoResult(f"structured content of type {kind}, and {version} takes objects only")

@@ -29,14 +29,14 @@ _MAX_INT_BITS: Final = 14_000
 
 class NoResult(ToolFault):
     """
-    What a handler returned is no result that the protocol can carry; the tool may have done its
-    work.
+    What a handler returned is no result that the protocol can carry; the tool may have succeeded.
     """
 
     def __init__(self, what: str) -> None:
         super().__init__(
             McpErrorCode.INTERNAL,
-            f"The tool returned {what}, so its result can't be sent. The server's author has to correct it.",
+            f"The tool returned {what}, so its result can't be sent. "
+            "The server's author has to correct it.",
             outcome="executed",
         )
 
@@ -189,8 +189,7 @@ def _is_readable(number: int) -> bool:
 
 def serializable(result: CallToolResult) -> CallToolResult:
     """
-    Return a result that serializes, with lone surrogates replaced wherever they were; the same one
-    if it has none.
+    Return a result without lone surrogates, the same one if it has none.
 
     Raises:
         TypeError: It holds what is no JSON.

@@ -196,8 +196,7 @@ class _Installed:
 
     async def list_tools(self) -> list[Tool]:
         """
-        List the tools, with room for the envelope in their output schemas, and with what they
-        declare to fail with.
+        List the tools, with widened output schemas and their declared codes.
         """
         tools = await self._list_tools()
         if not self._lists_copies:
@@ -284,8 +283,9 @@ class _Installed:
         if function is None or self._guard_for(name).timeout is None or is_async(function):
             return
         warnings.warn(
-            f"tool {name!r} is a sync function: its thread can't be stopped, so the guard's timeout only applies when"
-            " it returns; decorate it with @guarded(timeout=...) to abandon the thread, or make it async",
+            f"tool {name!r} is a sync function: its thread can't be stopped, so the guard's timeout"
+            " only applies when it returns; decorate it with @guarded(timeout=...) to abandon the"
+            " thread, or make it async",
             RuntimeWarning,
             stacklevel=4,
         )

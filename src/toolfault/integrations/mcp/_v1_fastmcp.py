@@ -85,8 +85,9 @@ class _InstalledFastMCP(Installed):
         if function is None or self._host.guard_for(function).timeout is None or is_async(function):
             return
         warnings.warn(
-            f"tool {name!r} is a sync function, which mcp 1.x runs on the event loop, where the guard's timeout can't"
-            " stop it; decorate it with @guarded(timeout=...) to run it in a thread, or make it async",
+            f"tool {name!r} is a sync function, which mcp 1.x runs on the event loop, where the"
+            " guard's timeout can't stop it; decorate it with @guarded(timeout=...) to run it in a"
+            " thread, or make it async",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -154,8 +155,7 @@ def _is_wrapper(exc: BaseException) -> bool:
 
 def _could_not_be_wrapped(exc: BaseException) -> bool:
     """
-    Tell whether this is what the text of another exception raised, when the SDK wanted to wrap that
-    one.
+    Tell whether the text of another exception raised this one while the SDK wrapped the other.
     """
     steps = set(_frames(exc))
     return _RUN in steps and steps.isdisjoint({_CALL, _CONVERT})

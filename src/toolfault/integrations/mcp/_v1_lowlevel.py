@@ -89,8 +89,8 @@ class Installed:
         self._validates = False
         self._makes_results = False
         self._complained = False
-        doors = {_types.ListToolsRequest: self._lists, _types.CallToolRequest: self._calling}
-        server.request_handlers = _Handlers(server.request_handlers, doors)
+        wrappers = {_types.ListToolsRequest: self._lists, _types.CallToolRequest: self._calling}
+        server.request_handlers = _Handlers(server.request_handlers, wrappers)
         setattr(server, MARK, self)
 
     # Calls
@@ -118,7 +118,7 @@ class Installed:
                 if failure is None:
                     served = await inner(request)
                     if running.raised is None:
-                        return await self._looked_over(served, running)
+                        return await self._finish(served, running)
                     failure = self._original(running.raised, running.name)
             except BaseException as exc:
                 if is_closing(running):
@@ -164,10 +164,9 @@ class Installed:
             self._server.request_handlers = ours
         return made[_types.CallToolRequest]
 
-    async def _looked_over(self, served: Any, running: _Running) -> Any:
+    async def _finish(self, served: Any, running: _Running) -> Any:
         """
-        Return what a handler came to, with an envelope if it is a failure, and fit for a
-        serializer.
+        Return a handler's result, serializable, with an envelope if it is a failure.
         """
         result = getattr(served, "root", served)
         if not isinstance(result, _types.CallToolResult):
@@ -321,13 +320,13 @@ class _Handlers(UserDict[Any, Handler]):
     """
 
     def __init__(
-        self, handlers: dict[Any, Handler], doors: Mapping[Any, Callable[[Handler], Handler]]
+        self, handlers: dict[Any, Handler], wrappers: Mapping[Any, Callable[[Handler], Handler]]
     ) -> None:
         super().__init__()
-        self._doors = doors
+        self._wrappers = wrappers
         # Not a copy: parts of the SDK may hold the mapping of before.
         self.data = handlers
-        for kind in doors:
+        for kind in wrappers:
             if kind in handlers:
                 self[kind] = handlers[kind]
 
@@ -335,14 +334,13 @@ class _Handlers(UserDict[Any, Handler]):
         """
         Put a handler in.
         """
-        door = self._doors.get(kind)
-        super().__setitem__(kind, handler if door is None else door(handler))
+        wrap = self._wrappers.get(kind)
+        super().__setitem__(kind, handler if wrap is None else wrap(handler))
 
 
 def _made_of(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
     """
-    Return the function that ``@server.call_tool()`` made a handler of, and whether arguments were
-    to be checked.
+    Return the function below a handler of ``@server.call_tool()``, and whether it has checks.
 
     The function is None for a handler of any other make.
     """
