@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
 from toolfault._retry.backoff import jittered, window
-from toolfault._retry_after import claimed_seconds
+from toolfault._retry_after import parse_seconds
 
 
 SECONDS = st.floats(min_value=0, max_value=1e6)
@@ -94,11 +94,11 @@ def test_a_wait_is_never_under_the_servers_delay_nor_over_both_together(longest,
     ],
 )
 def test_a_peers_delay(claim, per_second, seconds):
-    assert seconds == claimed_seconds(claim, per_second=per_second, exact=True)
+    assert seconds == parse_seconds(claim, per_second=per_second, exact=True)
 
 
 @given(st.integers() | st.floats() | st.text() | st.booleans() | st.none() | st.binary())
 def test_any_claim_becomes_sound_seconds_or_nothing(claim):
-    seconds = claimed_seconds(claim)
+    seconds = parse_seconds(claim)
 
     assert seconds is None or (type(seconds) is int and 0 <= seconds <= MAX_RETRY_AFTER_SECONDS)

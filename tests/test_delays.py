@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from toolfault._retry_after import (
     MAX_DELAY_SECONDS,
-    claimed_seconds,
     delay_from,
     duration_seconds,
-    folded,
     limit_is_reached,
+    lower_headers,
+    parse_seconds,
     wait_in_body,
     wait_in_json,
     wait_in_prose,
@@ -250,7 +250,7 @@ def test_rounding_never_shortens(seconds):
     assert delay_from({"Retry-After": text}) == math.ceil(float(text))
 
 
-def test_folded_joins_what_is_repeated():
+def test_lower_headers_joins_what_is_repeated():
     """
     As HTTP defines it.
     """
@@ -258,7 +258,7 @@ def test_folded_joins_what_is_repeated():
     message["X-A"] = "1"
     message["x-a"] = "2"
 
-    assert folded(message) == {"x-a": "1, 2"}
+    assert lower_headers(message) == {"x-a": "1, 2"}
 
 
 @pytest.mark.parametrize("case", WAITS["cases"], ids=lambda case: f"{case['in']} {case['input']}"[:80])
@@ -320,7 +320,7 @@ def test_a_body_that_was_cut_off_is_read_as_prose():
     ],
 )
 def test_claimed_seconds(claim, per_second, seconds):
-    assert claimed_seconds(claim, per_second=per_second) == seconds
+    assert parse_seconds(claim, per_second=per_second) == seconds
 
 
 @pytest.mark.parametrize(

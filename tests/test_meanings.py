@@ -11,7 +11,7 @@ from toolfault._codes import DEFAULTS
 from toolfault._meanings import jsonrpc
 from toolfault._meanings.grpc import STATUS as GRPC
 from toolfault._meanings.http import row_for
-from toolfault._meanings.words import known_words, meaning_of
+from toolfault._meanings.words import list_words, meaning_of
 from toolfault._prose.careful import careful
 from toolfault.rules import grpc, http
 
@@ -173,6 +173,6 @@ def test_a_word_is_one_thing(way):
         category, retryable = DEFAULTS[meant.code]
         return (meant.code, meant.category or category, retryable if meant.retryable is None else meant.retryable)
 
-    wrong = {word: facts(read(word)) for word in known_words() if facts(read(word)) != expected(word)}
+    wrong = {word: facts(read(word)) for word in list_words() if facts(read(word)) != expected(word)}
 
     assert wrong == {}

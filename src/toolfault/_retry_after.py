@@ -103,7 +103,7 @@ def _seconds(text: str, clock: Clock, unit: float = 1) -> float | None:
     if not text or len(text) > _MAX_SPELLING:
         return None
     if pattern(_NUMBER).fullmatch(text):
-        return _of_number(float(text), clock, unit)
+        return _number_to_seconds(float(text), clock, unit)
     duration = _duration(text)
     if duration is not None:
         return duration
@@ -111,7 +111,7 @@ def _seconds(text: str, clock: Clock, unit: float = 1) -> float | None:
     return None if moment is None else max(0.0, moment - clock())
 
 
-def _of_number(value: float, clock: Clock, unit: float = 1) -> float:
+def _number_to_seconds(value: float, clock: Clock, unit: float = 1) -> float:
     if value >= _EPOCH_MILLISECONDS:
         return max(0.0, value / 1000 - clock())
     if value >= _EPOCH_SECONDS and unit == 1:
@@ -165,7 +165,7 @@ def _clock_of(now: float | None) -> Clock:
     return time.time if now is None else lambda: now
 
 
-def claimed_seconds(
+def parse_seconds(
     claim: Any, *, per_second: int = 1, now: float | None = None, exact: bool = False
 ) -> int | None:
     """
@@ -189,7 +189,7 @@ def claimed_seconds(
     if not 0 <= claim <= MAX_RETRY_AFTER_SECONDS * (per_second if exact else 1000):
         return None
     if claim >= _EPOCH_SECONDS * per_second and not exact:
-        return _sound(_of_number(float(claim), _clock_of(now)))
+        return _sound(_number_to_seconds(float(claim), _clock_of(now)))
     if isinstance(claim, float):
         return math.ceil(claim / per_second)
     return -(-int(claim) // per_second)
@@ -230,7 +230,7 @@ _MEMBER: Final = r"""(?x)
 _ENTRY: Final = r"\s*(limit|remaining|reset)\s*=\s*([0-9]{1,16})\s*(?:;[^,]{0,64})?(?:,|$)"
 
 
-def folded(headers: Any) -> dict[str, str]:
+def lower_headers(headers: Any) -> dict[str, str]:
     """
     Return headers under lower-case names, repeated ones joined by commas; empty for other objects.
 
@@ -272,14 +272,14 @@ def delay_from(
         limited: The answer says that a limit is reached, so a reset counts without a count beside
             it of what remains.
     """
-    return delay_in(folded(headers), now=now, limited=limited)
+    return delay_in(lower_headers(headers), now=now, limited=limited)
 
 
 def delay_in(
     known: Mapping[str, str], *, now: float | None = None, limited: bool = False
 ) -> int | None:
     """
-    Return the same as `delay_from`, for headers that are `folded` already.
+    Return the same as `delay_from`, for headers that `lower_headers` returned.
     """
     if not known:
         return None
@@ -291,11 +291,11 @@ def delay_in(
         return time.time() if now is None else now
 
     sources: tuple[Callable[[], float | None], ...] = (
-        lambda: _from_milliseconds(known, clock),
+        lambda: _milliseconds_wait(known, clock),
         lambda: _seconds(known.get("retry-after", ""), clock),
-        lambda: _from_vendors(known, clock),
-        lambda: _from_ratelimit(known.get("ratelimit", "")),
-        lambda: _from_resets(known, clock, limited=limited),
+        lambda: _vendor_wait(known, clock),
+        lambda: _ratelimit_wait(known.get("ratelimit", "")),
+        lambda: _reset_wait(known, clock, limited=limited),
     )
     for source in sources:
         if (seconds := _sound(source())) is not None:
@@ -307,12 +307,12 @@ def limit_is_reached(headers: Mapping[str, str] | None) -> bool:
     """
     Tell whether the headers speak of a limit of which nothing remains.
     """
-    return limit_in(folded(headers))
+    return limit_in(lower_headers(headers))
 
 
 def limit_in(known: Mapping[str, str]) -> bool:
     """
-    Return the same as `limit_is_reached`, for headers that are `folded` already.
+    Return the same as `limit_is_reached`, for headers that `lower_headers` returned.
     """
     for name, value in known.items():
         if "limit" in name and "remaining" in name and _is_zero(value):
@@ -320,7 +320,7 @@ def limit_in(known: Mapping[str, str]) -> bool:
     return any(_is_zero(remaining) for remaining, _ in _limits(known.get("ratelimit", "")))
 
 
-def _from_milliseconds(known: Mapping[str, str], clock: Clock) -> float | None:
+def _milliseconds_wait(known: Mapping[str, str], clock: Clock) -> float | None:
     for name in _MILLISECONDS:
         seconds = _seconds(known.get(name, ""), clock, 0.001)
         if seconds is not None:
@@ -328,7 +328,7 @@ def _from_milliseconds(known: Mapping[str, str], clock: Clock) -> float | None:
     return None
 
 
-def _from_vendors(known: Mapping[str, str], clock: Clock) -> float | None:
+def _vendor_wait(known: Mapping[str, str], clock: Clock) -> float | None:
     waits = [
         _seconds(value, clock)
         for name, value in known.items()
@@ -337,7 +337,7 @@ def _from_vendors(known: Mapping[str, str], clock: Clock) -> float | None:
     return max((wait for wait in waits if wait is not None), default=None)
 
 
-def _from_ratelimit(text: str) -> float | None:
+def _ratelimit_wait(text: str) -> float | None:
     waits = [
         float(reset)
         for remaining, reset in _limits(text)
@@ -346,7 +346,7 @@ def _from_ratelimit(text: str) -> float | None:
     return max(waits, default=None)
 
 
-def _from_resets(known: Mapping[str, str], clock: Clock, *, limited: bool) -> float | None:
+def _reset_wait(known: Mapping[str, str], clock: Clock, *, limited: bool) -> float | None:
     waits: list[float] = []
     for name, value in known.items():
         match = pattern(_RESET_NAME).fullmatch(name) if "reset" in name else None
@@ -429,7 +429,7 @@ def member_wait(name: str, value: Any, *, now: float | None = None) -> int | Non
         # No point in time that anybody counts from.
         return None
     exact = bare.startswith("retryafter") and match[1] is not None
-    return claimed_seconds(value, per_second=per_second, now=now, exact=exact)
+    return parse_seconds(value, per_second=per_second, now=now, exact=exact)
 
 
 def wait_in_json(body: Any, *, now: float | None = None) -> int | None:
@@ -494,13 +494,13 @@ def wait_in_prose(text: str, *, now: float | None = None) -> int | None:
     text = text[:_MAX_TEXT]
     clock = _clock_of(now)
     for lead in pattern(_LEAD).finditer(text):
-        seconds = _after(lead, text, clock)
+        seconds = _parse_after(lead, text, clock)
         if seconds is not None:
             return min(math.ceil(seconds), MAX_DELAY_SECONDS)
     return None
 
 
-def _after(lead: re.Match[str], text: str, clock: Clock) -> float | None:
+def _parse_after(lead: re.Match[str], text: str, clock: Clock) -> float | None:
     for source in (_ISO_DATE, _HTTP_DATE, _CLOCK, _ISO_DURATION + r"\b", _PARTS):
         match = pattern(source).match(text, lead.end())
         if match is not None:
@@ -511,6 +511,6 @@ def _after(lead: re.Match[str], text: str, clock: Clock) -> float | None:
     value = float(match[0])
     unit = _unit_seconds(lead["unit"]) if lead["unit"] else 1
     if value >= _EPOCH_SECONDS:
-        return _of_number(value, clock, unit)
+        return _number_to_seconds(value, clock, unit)
     is_year = lead["link"] == " " and value in _YEARS
     return None if lead["named"] is None or is_year else value * unit

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolfault._meanings.http import reported_status
+from toolfault._meanings.http import read_status
 from toolfault._verdict import Verdict
 
 
@@ -67,13 +67,13 @@ def is_hard_limit(code: str) -> bool:
     return status_for(code) != 429
 
 
-def reported_code(code: str) -> Verdict | None:
+def read_code(code: str) -> Verdict | None:
     """
     Return the verdict on a code that a text reports, or None if the code is not known.
     """
     if code in LOGIN_CODES:
-        return reported_status(401)
+        return read_status(401)
     if is_hard_limit(code):
-        return reported_status(507)
+        return read_status(507)
     status = status_for(code)
-    return None if status is None else reported_status(status)
+    return None if status is None else read_status(status)

@@ -129,7 +129,7 @@ VAGUE: Final = frozenset({"OK", "UNKNOWN", "INTERNAL"})
 _BY_LETTERS: Final = {name.replace("_", "").lower(): name for name in STATUS}
 
 
-def reported_status(name: str) -> Verdict:
+def read_status(name: str) -> Verdict:
     """
     Return the verdict on a status that a text or a foreign object reports, in any spelling: its
     row without our sentence.

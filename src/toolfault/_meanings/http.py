@@ -211,7 +211,7 @@ def row_for(status: int) -> Verdict:
     return _REDIRECT if 300 <= status < 400 else _ODD
 
 
-def reported_status(status: int) -> Verdict:
+def read_status(status: int) -> Verdict:
     """
     Return the verdict on a status that a text reports: its row without our sentence.
     """

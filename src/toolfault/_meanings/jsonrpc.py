@@ -172,57 +172,61 @@ class Meaning(NamedTuple):
     but: frozenset[int] = frozenset()
 
 
-def _of(*numbers: int) -> frozenset[int]:
+def _numbers(*numbers: int) -> frozenset[int]:
     return frozenset(numbers)
 
 
 #: In the order of asking. The band of -32000 has no agreed meanings: -32001 is a timeout in two
 #: SDKs and an unknown session in others. Some rows are sentences of the SDKs' own HTTP clients.
 _TABLE: Final = (
-    Meaning(_of(METHOD_NOT_FOUND, INVALID_PARAMS), CLIENT_METHOD, CLIENT_LACKS, CLIENT_LACKS),
-    Meaning(_of(METHOD_NOT_FOUND, INVALID_PARAMS), _UNKNOWN_TOOL, NO_TOOL),
+    Meaning(_numbers(METHOD_NOT_FOUND, INVALID_PARAMS), CLIENT_METHOD, CLIENT_LACKS, CLIENT_LACKS),
+    Meaning(_numbers(METHOD_NOT_FOUND, INVALID_PARAMS), _UNKNOWN_TOOL, NO_TOOL),
     # In answer to a request, a method that is not found says nothing of tools.
-    Meaning(_of(METHOD_NOT_FOUND, INVALID_PARAMS), _NO_SUCH_TOOL, None, NO_TOOL),
-    Meaning(_of(INVALID_PARAMS), _OUTPUT_SCHEMA, BROKEN, BROKEN),
-    Meaning(frozenset(), _ONLY_SESSION_LOST, SESSION_GONE, SESSION_GONE, but=_of(INVALID_PARAMS)),
-    Meaning(_of(-32000, -32001, INVALID_REQUEST, 32600), _SESSION_LOST, SESSION_GONE, SESSION_GONE),
-    Meaning(_of(408, -32001), _TIMEOUT, TIMED_OUT, TIMED_OUT),
+    Meaning(_numbers(METHOD_NOT_FOUND, INVALID_PARAMS), _NO_SUCH_TOOL, None, NO_TOOL),
+    Meaning(_numbers(INVALID_PARAMS), _OUTPUT_SCHEMA, BROKEN, BROKEN),
     Meaning(
-        _of(-32000, -32001, INVALID_REQUEST, 32600),
+        frozenset(), _ONLY_SESSION_LOST, SESSION_GONE, SESSION_GONE, but=_numbers(INVALID_PARAMS)
+    ),
+    Meaning(
+        _numbers(-32000, -32001, INVALID_REQUEST, 32600), _SESSION_LOST, SESSION_GONE, SESSION_GONE
+    ),
+    Meaning(_numbers(408, -32001), _TIMEOUT, TIMED_OUT, TIMED_OUT),
+    Meaning(
+        _numbers(-32000, -32001, INVALID_REQUEST, 32600),
         r"(?i)\bsession\b",
         SESSION_GONE,
         SESSION_GONE,
     ),
-    Meaning(_of(-32000), _CLOSED, UNREACHABLE, UNREACHABLE),
-    Meaning(_of(METHOD_NOT_FOUND), r"(?i)\Anot found\Z", NO_ENDPOINT),
+    Meaning(_numbers(-32000), _CLOSED, UNREACHABLE, UNREACHABLE),
+    Meaning(_numbers(METHOD_NOT_FOUND), r"(?i)\Anot found\Z", NO_ENDPOINT),
     Meaning(
-        _of(INVALID_REQUEST),
+        _numbers(INVALID_REQUEST),
         r"(?i)\A(?:unexpected content type: |redirect to |server answered a request with 202 accepted\Z)",
         NO_ENDPOINT,
         NO_ENDPOINT,
     ),
     Meaning(
-        _of(INTERNAL_ERROR),
+        _numbers(INTERNAL_ERROR),
         r"(?i)\Aserver returned an error response\Z",
         STATUS_LOST,
         STATUS_LOST,
     ),
     # What the server answered, not what it was sent.
     Meaning(
-        _of(PARSE_ERROR),
+        _numbers(PARSE_ERROR),
         r"(?i)\Afailed to parse (?:sse message|json response): ",
         BROKEN,
         BROKEN,
     ),
-    Meaning(_of(MISSING_CAPABILITY, URL_ELICITATION), "", CLIENT_LACKS, CLIENT_LACKS),
+    Meaning(_numbers(MISSING_CAPABILITY, URL_ELICITATION), "", CLIENT_LACKS, CLIENT_LACKS),
     # The client's own headers, or the version of its protocol.
-    Meaning(_of(HEADER_MISMATCH, UNSUPPORTED_VERSION), "", BROKEN, BROKEN),
-    Meaning(_of(INVALID_PARAMS), "", None, ARGUMENTS),
-    Meaning(_of(RATE_LIMITED), "", LIMITED),
+    Meaning(_numbers(HEADER_MISMATCH, UNSUPPORTED_VERSION), "", BROKEN, BROKEN),
+    Meaning(_numbers(INVALID_PARAMS), "", None, ARGUMENTS),
+    Meaning(_numbers(RATE_LIMITED), "", LIMITED),
     # A person declined sampling.
-    Meaning(_of(-1), "", None, DECLINED),
-    Meaning(_of(RESOURCE_NOT_FOUND), "", None, ARGUMENTS),
-    Meaning(_of(METHOD_NOT_FOUND), "", None, BROKEN),
+    Meaning(_numbers(-1), "", None, DECLINED),
+    Meaning(_numbers(RESOURCE_NOT_FOUND), "", None, ARGUMENTS),
+    Meaning(_numbers(METHOD_NOT_FOUND), "", None, BROKEN),
 )
 
 #: What a number means in answer to a tool call where the words say nothing.

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._meanings.grpc import STATUS, VAGUE, reported_status
+from toolfault._meanings.grpc import STATUS, VAGUE, read_status
 from toolfault._text import pattern
 from toolfault._verdict import Verdict
 
@@ -84,7 +84,7 @@ def _table() -> dict[str, Verdict]:
     return table
 
 
-def known_words() -> frozenset[str]:
+def list_words() -> frozenset[str]:
     """
     Return the words of the table, in snake_case.
     """
@@ -104,7 +104,7 @@ def meaning_of(word: str) -> Verdict | None:
     if len(word) > _LONGEST:
         return None
     if word in STATUS and word not in VAGUE:
-        return reported_status(word)
+        return read_status(word)
     snake = pattern(_NO_WORD).sub("_", pattern(_HUMP).sub("_", word).lower()).strip("_")
     meant = _table().get(snake) or _table().get(pattern(_AROUND).sub("", snake))
     # Whatever it was: "template_not_found", "channel_not_found".

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, cast
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._meanings.aws import reported_code
+from toolfault._meanings.aws import read_code
 from toolfault._meanings.jsonrpc import CLIENT_METHOD, NO_TOOL, meaning_alone, meaning_with_words
 from toolfault._meanings.limits import is_final, names_window
 from toolfault._prose.everruns import exact
@@ -25,17 +25,17 @@ from toolfault._prose.phrases import (
     ARGUMENT,
     CRASH,
     TABLE,
-    spelled_out,
+    expand_fragments,
 )
 from toolfault._prose.unwrap import (
     NAME,
+    cut_caller_words,
     is_tool,
-    loaded,
+    json_to_prose,
     peel,
-    spoken,
     strings_in,
-    unwrapped,
-    without_said,
+    try_json,
+    unwrap,
 )
 from toolfault._retry_after import wait_in_prose
 from toolfault._text import WINDOW, pattern
@@ -65,25 +65,25 @@ def careful(
         arguments: What it was called with.
         rpc_code: The number of the JSON-RPC error, if it was one.
     """
-    body, wrapped = unwrapped(text[:WINDOW], tool)
+    body, wrapped = unwrap(text[:WINDOW], tool)
     rpc_code = wrapped if rpc_code is None else rpc_code
     if _misses_tool(body, tool):
         return NO_TOOL
     said = strings_in(arguments)
-    words = without_said(spoken(body), tool, said).lower()
+    words = cut_caller_words(json_to_prose(body), tool, said).lower()
     verdict = None
     if rpc_code is not None:
         verdict = meaning_with_words(rpc_code, words)
-    verdict = verdict or _aws_error(body) or _callers_code(body, said) or _by_table(words)
+    verdict = verdict or _aws_error(body) or _callers_code(body, said) or _match_table(words)
     if verdict is None and rpc_code is not None:
         verdict = meaning_alone(rpc_code)
     if verdict is None:
         return None
-    return _with_wait(verdict, body, words)
+    return _add_wait(verdict, body, words)
 
 
 @lru_cache(maxsize=128)
-def _by_table(words: str) -> Verdict | None:
+def _match_table(words: str) -> Verdict | None:
     # Servers repeat themselves; what the caller said is no part of the key.
     for row in _possible_rows(words):
         if (match := _pattern_of(row).search(words)) is not None:
@@ -114,7 +114,7 @@ def _rows_by_clue() -> dict[str, dict[str, list[int]]]:
 
 @cache
 def _pattern_of(row: int) -> re.Pattern[str]:
-    return re.compile(spelled_out("|".join(TABLE[row][2])), re.MULTILINE)
+    return re.compile(expand_fragments("|".join(TABLE[row][2])), re.MULTILINE)
 
 
 # ---- a tool that is missing
@@ -194,7 +194,7 @@ _AWS: Final = r"(?i)\ban error occurred \((\w{1,64})\) when calling the \w{1,128
 def _aws_error(body: str) -> Verdict | None:
     # Its codes are told by their case, which the table does not see.
     match = pattern(_AWS).search(body) if "operation" in body else None
-    return None if match is None else reported_code(match[1])
+    return None if match is None else read_code(match[1])
 
 
 # ---- code of the caller
@@ -217,16 +217,16 @@ def _callers_code(body: str, said: list[str]) -> Verdict | None:
 # ---- waits
 
 
-def _with_wait(verdict: Verdict, body: str, words: str) -> Verdict:
+def _add_wait(verdict: Verdict, body: str, words: str) -> Verdict:
     retryable = DEFAULTS[verdict.code][1] if verdict.retryable is None else verdict.retryable
     if verdict.code is McpErrorCode.QUOTA_EXCEEDED:
-        return _with_window(verdict, body, words)
+        return _add_window(verdict, body, words)
     if not retryable or (wait := wait_in_prose(body)) is None:
         return verdict
     return replace(verdict, retry_after_seconds=wait)
 
 
-def _with_window(limit: Verdict, body: str, words: str) -> Verdict:
+def _add_window(limit: Verdict, body: str, words: str) -> Verdict:
     """
     Return a limit's verdict: a named window beats the words quota, plan and billing.
     """
@@ -261,7 +261,7 @@ def looks_failed(text: str) -> bool:
     """
     if len(text) > WINDOW:
         return False
-    value = loaded(text)
+    value = try_json(text)
     if not isinstance(value, dict):
         return value is None and _first_words().match(text) is not None
     members = cast("dict[str, object]", value)

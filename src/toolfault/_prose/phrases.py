@@ -72,11 +72,11 @@ _NO_PROGRAM: Final = _says(McpErrorCode.INTERNAL, "process")
 
 
 def _answered(match: re.Match[str]) -> Verdict:
-    return http.reported_status(int(match[match.lastindex or 0]))
+    return http.read_status(int(match[match.lastindex or 0]))
 
 
 def _grpc_status(match: re.Match[str]) -> Verdict:
-    return grpc.reported_status(match[match.lastindex or 0])
+    return grpc.read_status(match[match.lastindex or 0])
 
 
 #: The names as Python, Node and Go write them, lower-case.
@@ -233,7 +233,6 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         "forbidden|permission_denied|unauthorized|unauthenticated",
         (r"^(?:forbidden|permission_denied|unauthorized|unauthenticated): ?",),
     ),
-    (_LIMIT, "rate_limited", (r"^rate_limited: ?",)),
     (_DOWN, "unavailable", (r"^unavailable: ?",)),
     (_BROKEN, "internal", (r"^internal: ?",)),
     # Trust in a certificate is nothing that time brings.
@@ -657,7 +656,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
 )
 
 
-def spelled_out(pattern: str) -> str:
+def expand_fragments(pattern: str) -> str:
     """
     Return a pattern of the table with its fragments put in.
     """

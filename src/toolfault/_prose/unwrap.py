@@ -69,10 +69,10 @@ def peel(text: str, tool: str | None = None) -> str:
 
     A wrapper that names a tool is taken off only if it names this one, or if none is given.
     """
-    return unwrapped(text, tool)[0]
+    return unwrap(text, tool)[0]
 
 
-def unwrapped(text: str, tool: str | None) -> tuple[str, int | None]:
+def unwrap(text: str, tool: str | None) -> tuple[str, int | None]:
     """
     Return a text as `peel` does, and the JSON-RPC code that the innermost wrapper told.
     """
@@ -122,7 +122,7 @@ _TEXT_KEYS: Final = frozenset(
 )
 
 
-def loaded(text: str) -> object:
+def try_json(text: str) -> object:
     """
     Return the JSON that a text is. None: it is none.
     """
@@ -132,19 +132,19 @@ def loaded(text: str) -> object:
         return None
 
 
-def spoken(body: str) -> str:
+def json_to_prose(body: str) -> str:
     """
     Return JSON as lines of prose, other text as it is.
     """
-    value = loaded(body)
+    value = try_json(body)
     if isinstance(value, list):
-        return _spoken_list(cast("list[object]", value)) or body
+        return _list_to_prose(cast("list[object]", value)) or body
     if isinstance(value, dict):
         return "\n".join(_lines(cast("object", value), _MAX_DEPTH)) or body
     return body
 
 
-def _spoken_list(items: list[object]) -> str | None:
+def _list_to_prose(items: list[object]) -> str | None:
     # A validator's list (zod). One whose paths are all empty did not look at arguments.
     issues = [cast("dict[str, object]", item) for item in items if isinstance(item, dict)]
     if not issues or not all("path" in issue for issue in issues):
@@ -167,12 +167,12 @@ def _member_lines(name: str, member: object, depth: int) -> Iterator[str]:
     if name in _STATUS_KEYS and re.fullmatch(r"[45]\d\d", str(member)):
         yield f"http status {member}"
     elif name in _CODE_KEYS and isinstance(member, str):
-        yield _words_of(member)
+        yield _split_name(member)
     elif name in _TEXT_KEYS:
         yield from _lines(member, depth)
 
 
-def _words_of(name: str) -> str:
+def _split_name(name: str) -> str:
     # RateLimitError and RATE_LIMIT as they would be said.
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+", " ", name[:WINDOW])
 
@@ -220,7 +220,7 @@ def _no_evidence() -> re.Pattern[str]:
     return re.compile("|".join(_NO_EVIDENCE), re.IGNORECASE)
 
 
-def without_said(text: str, tool: str | None, said: Iterable[str]) -> str:
+def cut_caller_words(text: str, tool: str | None, said: Iterable[str]) -> str:
     """
     Return a text without the names and values of the call, and without what is quoted.
     """

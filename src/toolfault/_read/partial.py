@@ -19,7 +19,7 @@ from toolfault._json import as_flag, as_mapping, is_array, is_mapping, is_text, 
 from toolfault._meanings.jsonrpc import FREE_WORDS, meaning_with_words
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
-from toolfault._retry_after import claimed_seconds, member_wait, wait_in_json, wait_in_prose
+from toolfault._retry_after import member_wait, parse_seconds, wait_in_json, wait_in_prose
 from toolfault._text import WINDOW, pattern
 from toolfault._untrusted import (
     ID_BYTES,
@@ -407,7 +407,7 @@ def read_advice_claim(text: str) -> Claim | None:
         message=told.message,
         category=None,
         retryable=told.retryable,
-        delay=claimed_seconds(told.wait, exact=True),
+        delay=parse_seconds(told.wait, exact=True),
         hint=told.hint,
         causes=(),
     )

@@ -20,7 +20,7 @@ from toolfault._envelope import McpExecuteError
 from toolfault._json import as_flag, as_mapping, try_json
 from toolfault._meanings.words import meaning_of
 from toolfault._names import META_KEY, TOOL_FAILURE_KEY
-from toolfault._retry_after import claimed_seconds
+from toolfault._retry_after import parse_seconds
 from toolfault._text import encodable
 from toolfault._untrusted import (
     ID_BYTES,
@@ -178,4 +178,4 @@ def _seconds_until(failure: Mapping[Any, Any], clock: Callable[[], float]) -> in
     # In whole milliseconds, as `failure_of` writes them: a fraction of one would make another
     # second.
     now = math.ceil(clock() * 1000)
-    return claimed_seconds(moment - now if moment > now else 0, per_second=1000)
+    return parse_seconds(moment - now if moment > now else 0, per_second=1000)

@@ -24,7 +24,7 @@ from toolfault._meanings.rows import (
     refused_values,
     server_auth,
 )
-from toolfault._retry_after import delay_from, folded
+from toolfault._retry_after import delay_from, lower_headers
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules._helpers import attr
 from toolfault.rules.http import verdict_for
@@ -123,7 +123,7 @@ def _headers(response: object, metadata: Mapping[Any, Any]) -> dict[str, str]:
     """
     Return the answer's headers, with a wait that stands in its body as one of them.
     """
-    headers = folded(metadata.get("HTTPHeaders"))
+    headers = lower_headers(metadata.get("HTTPHeaders"))
     if delay_from(headers) is None:
         fields = cast("Mapping[Any, Any]", response)
         found = [place.get(name) for place in (fields, _part(response, "Error")) for name in _WAITS]

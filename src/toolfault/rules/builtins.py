@@ -147,7 +147,7 @@ def os_error(exc: BaseException) -> Verdict:
         return _refused(name, number, paths)
     if row is _DENIED and not paths:
         return _denied(name, text)
-    return _about_files(name, row, paths) if paths else _of_number(number)
+    return _about_files(name, row, paths) if paths else _verdict_for_errno(number)
 
 
 def _denied(name: str, text: str) -> Verdict:
@@ -165,7 +165,7 @@ def _about_files(name: str, row: Verdict, paths: tuple[str, ...]) -> Verdict:
 
 
 @cache
-def _of_number(number: int) -> Verdict:
+def _verdict_for_errno(number: int) -> Verdict:
     # Without a path, an errno means the same each time; only those of the table come here.
     name, row = _NUMBERED[number]
     return replace(row, note=name, code_if_caller_named=None)

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
-from toolfault._retry_after import claimed_seconds, delay_from, duration_seconds, folded
+from toolfault._retry_after import delay_from, duration_seconds, lower_headers, parse_seconds
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules import grpc, http
 from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
@@ -70,7 +70,7 @@ def _call(exc: BaseException) -> Verdict:
 def _http(exc: BaseException, status: int, response: object) -> Verdict:
     told, reasons = _told(exc), _reasons(exc)
     limit = status == 403 and (reasons & (_BUSY | _USED_UP))
-    headers = folded(attr(response, "headers"))
+    headers = lower_headers(attr(response, "headers"))
     if told.delay is not None and delay_from(headers) is None:
         headers["retry-after"] = str(told.delay)
     said = _request("", (str_attr(exc, "message") or "")[:_LOOK], count=1)
@@ -108,7 +108,7 @@ def _told(exc: BaseException) -> grpc.Told:
 def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
     kind = _text(detail.get("@type")).rpartition(".")[2]
     if kind == "RetryInfo":
-        return claimed_seconds(detail.get("retryDelay")), ""
+        return parse_seconds(detail.get("retryDelay")), ""
     found: list[Any] = detail.get("violations") or []
     if kind != "QuotaFailure" or type(found) is not list:
         return None, ""

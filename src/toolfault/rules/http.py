@@ -15,7 +15,7 @@ from typing import Final, cast
 from toolfault._meanings.http import FAILED, LIMIT, PROXY_ERRORS, STATUS, USED_UP, row_for
 from toolfault._meanings.limits import is_used_up, names_limit, names_quota
 from toolfault._meanings.rows import UPSTREAM, never_again
-from toolfault._retry_after import delay_in, folded, limit_in, wait_in_body
+from toolfault._retry_after import delay_in, limit_in, lower_headers, wait_in_body
 from toolfault._verdict import Verdict
 
 
@@ -59,7 +59,7 @@ def verdict_for(
         now: Epoch seconds, for delays that are points in time. None: this machine's clock.
         peer: Who answered, as the subject of a sentence.
     """
-    known = folded(headers)
+    known = lower_headers(headers)
     body = (body or "")[:_BODY]
     delay = delay_in(known, now=now, limited=status == 429)
     if delay is None and body and status in _MAY_WAIT:

@@ -16,7 +16,7 @@ from typing import Final
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
 from toolfault._names import qualified_name
-from toolfault._retry_after import delay_from, folded
+from toolfault._retry_after import delay_from, lower_headers
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 from toolfault.rules.http import beginning_of, verdict_for
@@ -110,7 +110,7 @@ def _status(exc: BaseException) -> Verdict:
         return _kind(exc) or _outage(
             "The model API failed in the middle of its answer", family="http"
         )
-    headers, prose = folded(attr(response, "headers")), _prose(response)
+    headers, prose = lower_headers(attr(response, "headers")), _prose(response)
     if kinds & _USED_UP or (status in {400, 402, 429} and _no_money(prose)):
         return replace(_used_up(f"HTTP {status}"), upstream_status=status)
     # The vendor's prose about a rate limit tells how to pay for a higher one, which is no sign of
