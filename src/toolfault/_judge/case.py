@@ -15,6 +15,7 @@ from toolfault._causes import handled_by
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._judge.caller_values import CallerValues, Hosts
 from toolfault._judge.deliberate import Home
+from toolfault._judge.refused_values import Refused
 from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
@@ -183,6 +184,9 @@ class Case:
 
         texts:
             What an author wrote into each exception, by its id.
+
+        refused:
+            What is known of the value that each exception refused, by its id.
     """
 
     call: Call
@@ -192,6 +196,7 @@ class Case:
     rules: dict[int, tuple[str, Verdict]] = field(default_factory=dict[int, tuple[str, Verdict]])
     findings: dict[int, Finding] = field(default_factory=dict[int, "Finding"])
     texts: dict[int, str] = field(default_factory=dict[int, str])
+    refused: dict[int, Refused] = field(default_factory=dict[int, "Refused"])
 
 
 def new_case(call: Call, policy: Policy, home: Home) -> Case:

@@ -564,10 +564,14 @@ def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verd
 
 
 def _find_refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Refused:
-    statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
-    if not (statement or is_conversion(exc, verdict)):
-        return Refused()
-    return refused_by(exc, case.home, case.values, statement=statement)
+    refused = case.refused.get(id(exc))
+    if refused is None:
+        statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
+        refused = Refused()
+        if statement or is_conversion(exc, verdict):
+            refused = refused_by(exc, case.home, case.values, statement=statement)
+        case.refused[id(exc)] = refused
+    return refused
 
 
 def _crash(exc: BaseException, verdict: Verdict, reason: str) -> Finding:

@@ -16,6 +16,7 @@ import re
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -95,11 +96,9 @@ _last = re.compile(r"(?:: |\bkey |\bgot:? |\bnot )(\S[^:]*)$").search
 _unclosed = re.compile(r"""['"]([^'"]{40,})$""").search
 
 
-#: Classes of the standard library that conversions raise, besides every ValueError.
+#: Classes outside the builtins that conversions raise, besides every ValueError.
 _CONVERSIONS: Final = frozenset(
     {
-        "builtins.OverflowError",
-        "builtins.SyntaxError",
         "decimal.DecimalException",
         "pytz.exceptions.UnknownTimeZoneError",
         "zoneinfo._common.ZoneInfoNotFoundError",
@@ -116,11 +115,14 @@ def is_conversion(exc: BaseException, verdict: Verdict) -> bool:
     """
     Tell whether an exception says that a value could not be converted.
     """
-    if isinstance(exc, ValueError) or type(exc) is LookupError or verdict.family == "data":
+    if isinstance(exc, ValueError) or verdict.family == "data":
         return True
-    if isinstance(exc, KeyError) and through(exc) & {"enum"}:
-        return True
-    return any(qualified_name(cls) in _CONVERSIONS for cls in type(exc).__mro__)
+    kind = type(exc)
+    if kind is KeyError:
+        return "enum" in through(exc)
+    if kind.__module__ == "builtins":
+        return kind in {LookupError, OverflowError, SyntaxError}
+    return any(qualified_name(cls) in _CONVERSIONS for cls in kind.__mro__)
 
 
 def reason_of(exc: BaseException) -> str:
@@ -164,21 +166,23 @@ def refused_by(
 def _refused_by(
     exc: BaseException, home: Home, values: CallerValues, *, statement: bool
 ) -> Refused:
-    known = list(islice(_carried(exc), _MAX_QUOTED))
-    quoted = list(islice(_quoted(safe_str(exc)[:_MAX_TEXT]), _MAX_QUOTED))
-    passed = list(islice(_passed(exc, home, statement=statement), _MAX_QUOTED))
-    for value in (*known, *quoted, *passed):
-        if (argument := values.argument_with(value)) is not None:
-            return Refused(argument)
-    if (argument := values.argument_quoted_in(safe_str(exc)[:_MAX_TEXT])) is not None:
+    if not values.are_known:
+        return Refused()
+    text = safe_str(exc)[:_MAX_TEXT]
+    seen: list[object] = []
+    # The source is read only where the exception does not say it.
+    for found in (_carried(exc), _quoted(text), _passed(exc, home, statement=statement)):
+        for value in islice(found, _MAX_QUOTED):
+            if (argument := values.argument_with(value)) is not None:
+                return Refused(argument)
+            seen.append(value)
+    argument = values.argument_quoted_in(text)
+    if argument is None and (beginning := _unclosed(text)):
+        argument = values.argument_beginning_with(beginning[1])
+    if argument is not None:
         return Refused(argument)
-    beginning = _unclosed(safe_str(exc)[:_MAX_TEXT])
-    if beginning and (argument := values.argument_beginning_with(beginning[1])) is not None:
-        return Refused(argument)
-    seen = [value for value in (*known, *quoted, *passed) if value not in ("", None)]
-    return Refused(
-        is_foreign=bool(seen) and values.are_known and not any(map(values.has_part, seen))
-    )
+    told = [value for value in seen if value not in ("", None)]
+    return Refused(is_foreign=bool(told) and not any(map(values.has_part, told)))
 
 
 # What the exception carries and quotes
@@ -242,31 +246,36 @@ def _passed(exc: BaseException, home: Home, *, statement: bool) -> Iterator[obje
             below.add(str(tb.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
     if entry is None or not (statement or below <= _CONVERTERS):
         return
-    call = _expression(entry)
+    code, space = entry.tb_frame.f_code, entry.tb_frame.f_globals
+    linecache.lazycache(code.co_filename, space)  # for what lies in a zip file
     local = entry.tb_frame.f_locals
-    for operand in _operands(call, statement=statement):
+    for operand in _operands(_expression(code, entry.tb_lasti), statement=statement):
         for value in _values_of(operand, local):
             yield _plain(value)
 
 
-def _expression(tb: types.TracebackType) -> ast.expr | None:
+@lru_cache(maxsize=256)
+def _expression(code: types.CodeType, at: int) -> ast.expr | None:
     """
-    Return the expression that an entry of a traceback stands at; None where its source is not known.
+    Return the expression that an instruction belongs to; None where its source is not known.
     """
-    code = tb.tb_frame.f_code
     first, last, begin, end = next(
-        islice(code.co_positions(), tb.tb_lasti // 2, None), (None, None, None, None)
+        islice(code.co_positions(), at // 2, None), (None, None, None, None)
     )
     if first is None or last is None or begin is None or end is None or last - first > _MAX_LINES:
         return None
-    lines = linecache.getlines(code.co_filename, tb.tb_frame.f_globals)[first - 1 : last]
-    raw = [line.encode() for line in lines]
+    raw = [line.encode() for line in linecache.getlines(code.co_filename)[first - 1 : last]]
     if not raw:
         return None
     raw[-1] = raw[-1][:end]
     raw[0] = raw[0][begin:]
     source = b"".join(raw)
-    return ast.parse(b"(" + source + b")", mode="eval").body if len(source) <= _MAX_SOURCE else None
+    if len(source) > _MAX_SOURCE:
+        return None
+    try:
+        return ast.parse(b"(" + source + b")", mode="eval").body
+    except SyntaxError:  # the file is not what was compiled
+        return None
 
 
 def _operands(call: ast.expr | None, *, statement: bool) -> Iterable[ast.expr]:

@@ -1,5 +1,5 @@
 """
-Tools that are generators: their items are collected in the body, where a failure keeps its exception.
+Tools that are generators: their items are collected in the body, where a failure keeps itself.
 
 The SDK collects them while it serializes the result, and loses whatever they raise. An async
 generator it sends as text.
@@ -45,7 +45,8 @@ def _refused(function: Callable[..., Any]) -> Callable[..., Any]:
         name = getattr(function, "__name__", "it")
         raise ToolFault(
             "tool_panicked",
-            f"The tool's function {name!r} is an async generator, which can't be sent. It has to return its items in a list.",
+            f"The tool's function {name!r} is an async generator, which can't be sent. "
+            "It has to return its items in a list.",
         )
 
     return refuse
