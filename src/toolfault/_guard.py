@@ -211,7 +211,8 @@ class Guard:
             )
         if not isinstance(self.registry, Registry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
             raise ValueError(
-                f"registry must be a Registry, such as DEFAULT.with_rules(...), not {self.registry!r}"
+                "registry must be a Registry, such as DEFAULT.with_rules(...), "
+                f"not {self.registry!r}"
             )
         layers = (Registry().with_rules(self.expect),) if self.expect else ()
         prepared = _Prepared(

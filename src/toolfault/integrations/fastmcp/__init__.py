@@ -12,7 +12,8 @@ except ImportError as exc:
     if (exc.name or "").startswith("toolfault"):
         raise
     raise ImportError(
-        "toolfault.integrations.fastmcp needs FastMCP 4.2 or newer: pip install 'toolfault[fastmcp]'"
+        "toolfault.integrations.fastmcp needs FastMCP 4.2 or newer: "
+        "pip install 'toolfault[fastmcp]'"
     ) from exc
 
 

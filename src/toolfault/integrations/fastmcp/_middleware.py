@@ -336,8 +336,8 @@ class ToolFaultMiddleware(Middleware):
             for other in chain[here + 1 :]
         ):
             wrong.append(
-                "ErrorHandlingMiddleware stands inside it and makes protocol errors of failures:"
-                " add it before"
+                "ErrorHandlingMiddleware stands inside it and makes protocol errors of failures: "
+                "add it before"
             )
         if wrong:
             warnings.warn(
