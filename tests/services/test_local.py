@@ -396,7 +396,7 @@ LOCAL = {
     "duckdb: key": (in_duckdb("insert into t values (1, 2)"), ARGUMENTS, "refused the values"),
     "duckdb: check": (in_duckdb("insert into t values (2, -1)"), ARGUMENTS, "refused the values"),
     "duckdb: no file": (duckdb_file, INTERNAL, "file"),
-    "snowflake: login": (snowflake_login, OUTAGE, "database"),
+    "snowflake: login": (snowflake_login, LOGIN, "login"),
     "snowflake: statement": (snowflake_statement, PANICKED, "SQL compilation error"),
     "clickhouse: no table": (clickhouse("Code: 60. DB::Exception: Table default.x does not exist. (UNKNOWN_TABLE)"), PANICKED, "Table default.x does not exist"),
     "clickhouse: login": (clickhouse("Code: 516. DB::Exception: NOTREAL: Authentication failed. (AUTHENTICATION_FAILED)"), LOGIN, "login"),

@@ -7,6 +7,7 @@ Message Reference"). Most of them stand for a SQLSTATE, which is what decides.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -106,10 +107,8 @@ def verdict_for_number(number: int, state: str | None = None) -> Verdict:
         number: The error number.
         state: The SQLSTATE that the driver keeps beside it, if it keeps one.
     """
-    known = VERDICTS.get(number)
-    if known is not None:
-        return known
-    return verdict_for(STATES.get(number) or state or "HY000")
+    known = VERDICTS.get(number) or verdict_for(STATES.get(number) or state or "HY000")
+    return replace(known, note=f"error {number}")
 
 
 def _by_number(exc: BaseException) -> Verdict | None:

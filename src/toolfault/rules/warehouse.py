@@ -7,6 +7,7 @@ The numbers are those of ClickHouse's ``ErrorCodes.cpp``.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -75,18 +76,31 @@ _http_status = re.compile(r"HTTP driver received HTTP status ([1-5][0-9]{2})\b")
 _clickhouse_number = re.compile(r"\bCode: ([0-9]{1,5})\. DB::").search
 
 
+#: Logins that Snowflake refuses, whatever their SQLSTATE (its "Connector error codes").
+_SNOWFLAKE_LOGINS: Final = range(390100, 390400)
+
+
+def _stands_for(state: str) -> Verdict:
+    """
+    Return what a SQLSTATE means, for a database that did not send it.
+    """
+    return replace(verdict_for(state), note="")
+
+
 def _clickhouse(exc: BaseException) -> Verdict:
     text = first_argument(exc)[:4096]
     found = _clickhouse_number(text)
     number = int(found[1]) if found else int_attr(exc, "code")
     if number in _CLICKHOUSE:
-        return verdict_for(_CLICKHOUSE[number])
+        return _stands_for(_CLICKHOUSE[number])
     if (status := _http_status(text)) is not None:
         return http.verdict_for(int(status[1]), peer="The database")
     return network_error(exc) or _FAILED
 
 
 def _snowflake(exc: BaseException) -> Verdict:
+    if int_attr(exc, "errno") in _SNOWFLAKE_LOGINS:
+        return _stands_for("28000")
     state = str_attr(exc, "sqlstate")
     if state is None or state == "n/a":
         return network_error(exc) or _FAILED
@@ -95,12 +109,12 @@ def _snowflake(exc: BaseException) -> Verdict:
 
 def _duckdb_io(exc: BaseException) -> Verdict:
     if "lock" in first_argument(exc)[:4096]:
-        return verdict_for("55P03")
+        return _stands_for("55P03")
     return _final("A file of the database can't be read or written", advice=OPERATOR)
 
 
 RULES: Final[dict[str, Rule]] = {
-    **{f"_duckdb.{name}": verdict_for(state) for name, state in _DUCKDB.items()},
+    **{f"_duckdb.{name}": _stands_for(state) for name, state in _DUCKDB.items()},
     "_duckdb.ConnectionException": _MISUSED,
     "_duckdb.Error": _FAILED,
     "_duckdb.HTTPException": _UNREACHED,
