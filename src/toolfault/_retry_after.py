@@ -2,7 +2,7 @@
 How long somebody asks to wait: the one parser of waits, for headers, JSON, protobuf and prose.
 
 Rule 1: the sources are asked in a fixed order; the first that says something sound wins.
-Rule 2: what is unsound (negative, a list, other digits, absurdly long) says nothing; nothing raises.
+Rule 2: what is unsound (negative, a list, other digits, too long) says nothing; nothing raises.
 Rule 3: a wait is rounded up and never shortened; whoever sleeps decides how long is too long.
 Rule 4: a number from 10^9 on is a point in time; a date, a port or a year is never a wait.
 """
@@ -177,16 +177,21 @@ def parse_seconds(
         now: Epoch seconds, for points in time. None: this machine's clock.
         exact: The name of the member says that its number is a duration, so it is no point in time.
     """
-    if exact and isinstance(claim, str) and claim.isascii() and claim.isdigit():
-        claim = int(claim[:_MAX_SPELLING])
     if is_mapping(claim):
         return duration_seconds(claim.get("seconds", 0), claim.get("nanos", 0)) if claim else None
     if isinstance(claim, str):
-        return _sound(_seconds(claim, _clock_of(now), 1 / per_second))
+        if not exact or pattern(r"[0-9]{1,18}").fullmatch(claim) is None:
+            return _sound(_seconds(claim, _clock_of(now), 1 / per_second))
+        claim = int(claim)
+    return _parse_number(claim, per_second, now, exact=exact)
+
+
+def _parse_number(claim: Any, per_second: int, now: float | None, *, exact: bool) -> int | None:
     # True is an int in Python, and no number in JSON.
     if isinstance(claim, bool) or not isinstance(claim, int | float):
         return None
-    if not 0 <= claim <= MAX_RETRY_AFTER_SECONDS * (per_second if exact else 1000):
+    longest = MAX_RETRY_AFTER_SECONDS * (per_second if exact else 1000)
+    if not 0 <= claim <= longest:
         return None
     if claim >= _EPOCH_SECONDS * per_second and not exact:
         return _sound(_number_to_seconds(float(claim), _clock_of(now)))
@@ -368,7 +373,7 @@ def _is_zero(text: str) -> bool:
 
 def _limits(text: str) -> list[tuple[str, str]]:
     """
-    Return what remains of each limit of a ``RateLimit`` field and when it resets; empty if malformed.
+    Return what remains of each limit of a ``RateLimit`` field, and when it resets; [] if malformed.
     """
     if not text or len(text) > _MAX_LENGTH:
         return []
@@ -474,10 +479,12 @@ def wait_in_body(body: str, *, now: float | None = None) -> int | None:
 #: What stands in front of a wait. After the first alternative a bare number counts as seconds.
 _LEAD: Final = rf"""(?xi)
     \b(?: (?P<named> retry[-_ ]?(?:after|delay) (?:[-_ ]?(?P<unit>{_UNIT_NAMES}))? )
-        | (?: re-?try | try | come\ back | again | available | reset(?:s|ting)? | refresh(?:es)? | lifted | unlock(?:s|ed)? )
+        | (?: re-?try | try | come\ back | again | available | reset(?:s|ting)?
+            | refresh(?:es)? | lifted | unlock(?:s|ed)? )
           (?: \ (?:again|it|this|your\ request|the\ request|the\ call) )?
           \ (?: after | in | at | on | until )
-        | (?: wait(?:ing)? | back(?:ing)?[ -]?off | cool(?:ing)?[ -]?down | blocked | limited ) (?: \ (?:for|until|time|of) ){{0,2}}
+        | (?: wait(?:ing)? | back(?:ing)?[ -]?off | cool(?:ing)?[ -]?down | blocked | limited )
+          (?: \ (?:for|until|time|of) ){{0,2}}
       )
     ["']? (?P<link> [ :=]{{1,3}} ) ["']?
     (?: (?:at\ least|about|another|approximately|around|up\ to|roughly|is) \  | ~ )?

@@ -1,5 +1,5 @@
 """
-The meanings of the codes of AWS errors, which go without a status in prose.
+The meanings of the codes of AWS errors, as HTTP statuses.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from toolfault._verdict import Verdict
 #: Codes of the server's own credentials, or of its clock.
 LOGIN_CODES: Final = frozenset(
     """
-    AuthFailure ExpiredToken ExpiredTokenException IncompleteSignature IncompleteSignatureException InvalidAccessKeyId
-    InvalidClientTokenId InvalidSignatureException InvalidToken MissingAuthenticationToken
-    MissingAuthenticationTokenException NotSignedUp RequestExpired RequestTimeTooSkewed SignatureDoesNotMatch
-    TokenRefreshRequired UnrecognizedClientException
+    AuthFailure ExpiredToken ExpiredTokenException IncompleteSignature
+    IncompleteSignatureException InvalidAccessKeyId InvalidClientTokenId InvalidSignatureException
+    InvalidToken MissingAuthenticationToken MissingAuthenticationTokenException NotSignedUp
+    RequestExpired RequestTimeTooSkewed SignatureDoesNotMatch TokenRefreshRequired
+    UnrecognizedClientException
     """.split()
 )
 

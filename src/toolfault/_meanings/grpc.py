@@ -131,8 +131,9 @@ _BY_LETTERS: Final = {name.replace("_", "").lower(): name for name in STATUS}
 
 def read_status(name: str) -> Verdict:
     """
-    Return the verdict on a status that a text or a foreign object reports, in any spelling: its
-    row without our sentence.
+    Return the row of a status that a text or an object reports, without our sentence.
+
+    The name may be spelled as Python, Go or Node do.
     """
     row = row_for(_BY_LETTERS.get(name.replace("_", "").lower(), name))
     return replace(row, sentence=None, peer=None, advice="")

@@ -1,6 +1,7 @@
 """
-The meanings of HTTP statuses that an upstream answers, for whoever reads one: in an answer, in an
-exception, in structured content or in prose.
+The meanings of HTTP statuses that an upstream answers.
+
+One table for answers, exceptions, structured content and prose.
 
 Rule 1: a row holds the status alone; headers and bodies are judged by `toolfault.rules.http`.
 """
@@ -213,6 +214,6 @@ def row_for(status: int) -> Verdict:
 
 def read_status(status: int) -> Verdict:
     """
-    Return the verdict on a status that a text reports: its row without our sentence.
+    Return the row of a status that a text reports, without our sentence.
     """
     return replace(row_for(status), sentence=None, peer=None, advice="", upstream_status=status)

@@ -201,7 +201,10 @@ _TABLE: Final = (
     Meaning(_numbers(METHOD_NOT_FOUND), r"(?i)\Anot found\Z", NO_ENDPOINT),
     Meaning(
         _numbers(INVALID_REQUEST),
-        r"(?i)\A(?:unexpected content type: |redirect to |server answered a request with 202 accepted\Z)",
+        (
+            r"(?i)\A(?:unexpected content type: |redirect to |"
+            r"server answered a request with 202 accepted\Z)"
+        ),
         NO_ENDPOINT,
         NO_ENDPOINT,
     ),

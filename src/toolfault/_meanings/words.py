@@ -1,9 +1,8 @@
 """
-Words for failures in other vocabularies, and what they mean here.
+The words for failures in other vocabularies.
 
-Rule 1: a table of words; numbers and sentences are read elsewhere.
-Rule 2: a word that only says that something failed is none of them: a status or the text may say
-more.
+Rule 1: numbers and sentences stand in other tables.
+Rule 2: a word that only says that something failed is left out: a status or the text may say more.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from toolfault._verdict import Verdict
 #: The longest word, in characters, that is looked up.
 _LONGEST: Final = 128
 
-
 #: An outage of what the tool talks to.
 _TRANSIENT: Final = Verdict(
     code=McpErrorCode.INTERNAL, category=McpErrorCategory.TRANSIENT, retryable=True
@@ -30,26 +28,27 @@ _TRANSIENT: Final = Verdict(
 _WORDS: Final = {
     McpErrorCode.QUOTA_EXCEEDED: """
         limit_exceeded quota quota_exhausted rate_limit rate_limit_exceeded rate_limit_reached
-        rate_limited ratelimit ratelimited request_limit_exceeded resource_exhausted slow_down throttled throttling
-        too_many_requests usage_limit_exceeded
+        rate_limited ratelimit ratelimited request_limit_exceeded resource_exhausted slow_down
+        throttled throttling too_many_requests usage_limit_exceeded
     """,
     McpErrorCode.TOOL_TIMEOUT: """
-        connect_timeout deadline deadline_exceeded etimedout gateway_timeout read_timeout request_timed_out
-        request_timeout timed_out timeout upstream_timeout
+        connect_timeout deadline deadline_exceeded etimedout gateway_timeout read_timeout
+        request_timed_out request_timeout timed_out timeout upstream_timeout
     """,
     McpErrorCode.PERMISSION_DENIED: """
-        access_denied admin_required auth auth_required authentication authentication_failed authentication_required
-        authorization authorization_failed eacces eperm expired_token forbidden insufficient_permissions
-        insufficient_scope invalid_api_key invalid_auth invalid_credentials invalid_token missing_scope not_authorized
-        permission read_only_mode restricted_resource token_expired token_revoked unauthenticated unauthorized
-        user_rejected
+        access_denied admin_required auth auth_required authentication authentication_failed
+        authentication_required authorization authorization_failed eacces eperm expired_token
+        forbidden insufficient_permissions insufficient_scope invalid_api_key invalid_auth
+        invalid_credentials invalid_token missing_scope not_authorized permission read_only_mode
+        restricted_resource token_expired token_revoked unauthenticated unauthorized user_rejected
     """,
     McpErrorCode.INVALID_ARGUMENTS: """
-        already_exists bad_request conflict enoent entity_in_use failed_precondition invalid_argument
-        invalid_argument_value invalid_file_type invalid_input invalid_name invalid_parameter invalid_parameters
-        invalid_params invalid_request invalid_type missing_argument missing_parameter missing_required
-        missing_required_parameter not_found out_of_range payload_too_large schema_validation unprocessable
-        unprocessable_entity validation validation_failed
+        already_exists bad_request conflict enoent entity_in_use failed_precondition
+        invalid_argument invalid_argument_value invalid_file_type invalid_input invalid_name
+        invalid_parameter invalid_parameters invalid_params invalid_request invalid_type
+        missing_argument missing_parameter missing_required missing_required_parameter not_found
+        out_of_range payload_too_large schema_validation unprocessable unprocessable_entity
+        validation validation_failed
     """,
     McpErrorCode.TOOL_NOT_FOUND: "method_not_found no_such_tool unknown_tool",
     McpErrorCode.NETWORK_BLOCKED: "egress_blocked egress_denied policy_blocked",
@@ -60,13 +59,13 @@ _USED_UP: Final = Verdict(
     code=McpErrorCode.QUOTA_EXCEEDED, category=McpErrorCategory.PERMANENT, retryable=False
 )
 _FINAL_WORDS: Final = """
-    billing billing_hard_limit_reached billing_not_active credits_exhausted insufficient_balance insufficient_credits
-    insufficient_funds insufficient_quota out_of_credits payment_required
+    billing billing_hard_limit_reached billing_not_active credits_exhausted insufficient_balance
+    insufficient_credits insufficient_funds insufficient_quota out_of_credits payment_required
 """
 _TRANSIENT_WORDS: Final = """
-    bad_gateway connection connection_refused connection_reset eai_again econnrefused econnreset fetch_failed network
-    overloaded server_busy service_unavailable temporarily_unavailable temporary transient unavailable
-    upstream_unavailable worker_offline
+    bad_gateway connection connection_refused connection_reset eai_again econnrefused econnreset
+    fetch_failed network overloaded server_busy service_unavailable temporarily_unavailable
+    temporary transient unavailable upstream_unavailable worker_offline
 """
 
 
@@ -98,8 +97,9 @@ _AROUND: Final = r"^(?:err|error|e)_|_(?:err|error|exception|failure)$"
 
 def meaning_of(word: str) -> Verdict | None:
     """
-    Return what a word of another vocabulary means (``RATE_LIMITED``, ``RateLimitError``,
-    ``rate-limited``), or None.
+    Return the verdict of a word of another vocabulary, or None if the word is not known.
+
+    ``RATE_LIMITED``, ``RateLimitError`` and ``rate-limited`` are one word.
     """
     if len(word) > _LONGEST:
         return None

@@ -1,11 +1,10 @@
 """
-What an error text means, for failures that carry no envelope.
+The classifier of error texts that come without an envelope.
 
 Rule 1: `exact` is the contract's classifier; `careful` is ours.
-Rule 2: `careful` answers only what the text shows; where it shows nothing, the answer is None.
-Rule 3: what the caller said (names, values, URLs, quoted code) is no evidence.
-Rule 4: only the first `WINDOW` characters are looked at, quantifiers are bounded, and nothing
-raises.
+Rule 2: `careful` returns None where the text shows nothing.
+Rule 3: the caller's own words (names, values, URLs, quoted code) are no evidence.
+Rule 4: only the first `WINDOW` characters are searched, quantifiers are bounded, nothing raises.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from toolfault._verdict import Verdict
 
 __all__ = ["careful", "exact", "looks_failed", "peel"]
 
-#: How many characters of a clue are looked for first; none is shorter.
+#: Characters of a clue that are searched first; no clue is shorter.
 _START: Final = 3
 
 
@@ -56,13 +55,12 @@ def careful(
     rpc_code: int | None = None,
 ) -> Verdict | None:
     """
-    Return what an error text shows, or None if it shows nothing.
+    Return the verdict on an error text, or None if it shows nothing.
 
     Args:
-        text: What stood in the result or in the JSON-RPC error.
-        tool: The tool that was called. None: not known; then any name beside "unknown tool" is
-            believed.
-        arguments: What it was called with.
+        text: The text of the result or of the JSON-RPC error.
+        tool: The name of the called tool. None: unknown; every name counts then.
+        arguments: The arguments of the call.
         rpc_code: The number of the JSON-RPC error, if it was one.
     """
     body, wrapped = unwrap(text[:WINDOW], tool)
@@ -84,7 +82,7 @@ def careful(
 
 @lru_cache(maxsize=128)
 def _match_table(words: str) -> Verdict | None:
-    # Servers repeat themselves; what the caller said is no part of the key.
+    # Servers repeat themselves, and the caller's words are no part of the key.
     for row in _possible_rows(words):
         if (match := _pattern_of(row).search(words)) is not None:
             meaning = TABLE[row][0]
@@ -93,7 +91,7 @@ def _match_table(words: str) -> Verdict | None:
 
 
 def _possible_rows(words: str) -> list[int]:
-    # Most texts hold few of the clues' beginnings, and one set finds them all.
+    # Most texts hold few of the clues' first letters, and one set finds them all.
     index = _rows_by_clue()
     rows: set[int] = set()
     for start in index.keys() & {words[at : at + _START] for at in range(len(words) - _START + 1)}:
@@ -119,7 +117,10 @@ def _pattern_of(row: int) -> re.Pattern[str]:
 
 # ---- a tool that is missing
 
-_MISSING: Final = r"not (?:be )?(?:found|exist|known|registered|available|recogni[sz]ed|defined|supported|implemented)\b"
+_MISSING: Final = (
+    r"not (?:be )?(?:found|exist|known|registered|available|recogni[sz]ed|defined|supported|"
+    r"implemented)\b"
+)
 
 _PHRASES: Final = (
     r"\b(?:unknown|unrecogni[sz]ed|no such|undefined|nonexistent|invalid) (?:tool|method)"
@@ -135,7 +136,7 @@ _PHRASES: Final = (
     NAME + r" is (?:not a|no) (?:known |valid |registered |available )?tool\b",
 )
 
-#: Words that stand where a name would, and are none.
+#: Words that may stand in the place of a name.
 _NO_NAMES: Final = frozenset(
     [
         "the",
@@ -192,7 +193,7 @@ _AWS: Final = r"(?i)\ban error occurred \((\w{1,64})\) when calling the \w{1,128
 
 
 def _aws_error(body: str) -> Verdict | None:
-    # Its codes are told by their case, which the table does not see.
+    # The table sees lower-case text, and these codes need their case.
     match = pattern(_AWS).search(body) if "operation" in body else None
     return None if match is None else read_code(match[1])
 
@@ -203,15 +204,12 @@ _UNDEFINED = r"\b(?:name )?['\"]?([A-Za-z_$][\w$]{0,80})['\"]? is not defined\b"
 
 
 def _callers_code(body: str, said: list[str]) -> Verdict | None:
-    # A name that nobody defined: the caller's code if the name stands in it, else the tool's.
+    # An undefined name belongs to the caller's code if it stands there, else to the tool's.
     match = re.search(_UNDEFINED, body) if "is not defined" in body else None
     if match is None:
         return None
-    return (
-        ARGUMENT
-        if any(re.search(rf"(?<![\w$]){re.escape(match[1])}(?![\w$])", value) for value in said)
-        else CRASH
-    )
+    name = re.compile(rf"(?<![\w$]){re.escape(match[1])}(?![\w$])")
+    return ARGUMENT if any(name.search(value) for value in said) else CRASH
 
 
 # ---- waits
@@ -243,8 +241,10 @@ def _add_window(limit: Verdict, body: str, words: str) -> Verdict:
 # ---- the suspicion
 
 _FIRST_WORDS: Final = (
-    r"\W{0,4}(?:(?:[\w-]{1,30} ){0,3}error\b|errors?\b|exception\b|failed\b|failure\b|invalid\b|unknown tool\b|fatal:|"
-    r"cannot\b|could not\b|unable to\b|access denied|permission denied|traceback \(most recent|unauthori[sz]ed\b|"
+    r"\W{0,4}(?:(?:[\w-]{1,30} ){0,3}error\b|errors?\b|exception\b|failed\b|failure\b|"
+    r"invalid\b|unknown tool\b|fatal:|"
+    r"cannot\b|could not\b|unable to\b|access denied|permission denied|"
+    r"traceback \(most recent|unauthori[sz]ed\b|"
     r"forbidden\b|[\w .]{1,60}failed:)"
 )
 
@@ -256,8 +256,9 @@ def _first_words() -> re.Pattern[str]:
 
 def looks_failed(text: str) -> bool:
     """
-    Tell whether the text of a *success* reads like a failure. A suspicion, and no more: honest
-    output can begin so.
+    Tell whether the text of a *success* reads like a failure.
+
+    This is a suspicion: honest output can begin like that.
     """
     if len(text) > WINDOW:
         return False
@@ -280,7 +281,7 @@ def _is_failing(status: object) -> bool:
     return isinstance(status, int) and 400 <= status <= 599
 
 
-_TOLD_BY: Final[tuple[tuple[tuple[str, ...], Callable[[object], bool]], ...]] = (
+_FAILURE_MEMBERS: Final[tuple[tuple[tuple[str, ...], Callable[[object], bool]], ...]] = (
     (("success", "ok"), lambda value: value is False),
     (("isError", "is_error"), lambda value: value is True),
     (("status", "statusCode", "status_code", "http_status", "code"), _is_failing),
@@ -289,6 +290,10 @@ _TOLD_BY: Final[tuple[tuple[tuple[str, ...], Callable[[object], bool]], ...]] = 
 
 
 def _object_failed(members: dict[str, object]) -> bool:
-    if any(tells(members.get(name)) for names, tells in _TOLD_BY for name in names):
+    if any(
+        shows_failure(members.get(name))
+        for names, shows_failure in _FAILURE_MEMBERS
+        for name in names
+    ):
         return True
     return bool(members.get("errors")) and not members.get("data")

@@ -26,8 +26,7 @@ def exact(text: str, revision: Revision = "0.36") -> McpErrorCode:
     """
     Return the code that Everruns' own classifier gives a message.
 
-    It is kept to the letter, so that both sides of a wire agree; for anything else `careful` is the
-    better reader.
+    It follows the contract to the letter, so that both peers agree; elsewhere `careful` says more.
 
     Args:
         text: The message.

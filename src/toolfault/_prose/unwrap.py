@@ -1,10 +1,8 @@
 """
-Taking off an error text what is no evidence.
+Strip wrappers, JSON and the caller's own words off an error text before it is classified.
 
-Rule 1: what hosts and handlers put in front of a text goes first, then the form of JSON, then what
-the caller said.
-Rule 2: what the caller said (names, values, URLs, quoted code) goes as whole words, and leaves a
-gap.
+Rule 1: the prefixes of hosts and handlers go first, then the form of JSON, then the caller's words.
+Rule 2: the caller's words (names, values, URLs, quoted code) go as whole words and leave a gap.
 Rule 3: quantifiers are bounded, and nothing raises.
 """
 
@@ -23,15 +21,15 @@ from toolfault._text import WINDOW, pattern
 #: Arguments that are this short are left in the text: they are words like "id" or "all".
 _SHORT: Final = 3
 
-#: How many strings of the arguments are looked for, among how many values, and how deep.
+#: Strings of the arguments that are cut, values that are visited for them, and depth.
 _MAX_STRINGS: Final = 64
 _MAX_VALUES: Final = 10_000
 _MAX_DEPTH: Final = 4
 
-#: How many wrappers are taken off.
+#: Prefixes that are stripped.
 _MAX_WRAPPERS: Final = 32
 
-#: Stands for what was taken out.
+#: Replaces what was cut.
 _GAP: Final = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -42,11 +40,15 @@ NAME: Final = r"['\"`]?(?P<name>[\w./:-]{1,128})['\"`]?"
 
 _WRAPPERS: Final = (
     r"(?:mcp ?error|jsonrpc error|json-rpc error)[ :]{1,2}(?P<code>-?\d{1,6}): ?",
-    r"(?:error|unexpected error|exception|failure|failed) (?:executing|calling|running|invoking|in|while executing)"
+    r"(?:error|unexpected error|exception|failure|failed) (?:executing|calling|running|"
+    r"invoking|in|while executing)"
     r" (?:the )?(?:tool )?" + NAME + r"(?: tool)?: ?",
     r"tool " + NAME + r" (?:execution )?(?:failed|error)(?: with(?: an)? (?:error|exception))?: ?",
     r"failed to (?:execute|call|run|invoke) (?:the )?tool " + NAME + r": ?",
-    r"(?:tool execution (?:failed|error)|caught exception[.:]|mcperror:|toolerror:|(?:unexpected )?error:)\s{0,20}",
+    (
+        r"(?:tool execution (?:failed|error)|caught exception[.:]|mcperror:|toolerror:|"
+        r"(?:unexpected )?error:)\s{0,20}"
+    ),
     r"(?:exception:|(?:an (?:unexpected )?)?error occurred:|\w{1,40}\.calltool:)\s{0,20}",
     r"(?:#{1,4} ?error\b|\*\*[\w ]{0,20}error\*\*):?\s{0,20}",
     r"[\N{CROSS MARK}\N{WARNING SIGN}\N{HEAVY BALLOT X}\N{BALLOT X}]\ufe0f?\s{0,20}",
@@ -64,17 +66,16 @@ def _wrapper() -> re.Pattern[str]:
 
 def peel(text: str, tool: str | None = None) -> str:
     """
-    Return a text without what hosts and handlers put in front of it; never empty unless the text
-    is.
+    Return a text without the prefixes of hosts and handlers; "" only for an empty text.
 
-    A wrapper that names a tool is taken off only if it names this one, or if none is given.
+    A prefix that names a tool goes only if it names this one, or if none is given.
     """
     return unwrap(text, tool)[0]
 
 
 def unwrap(text: str, tool: str | None) -> tuple[str, int | None]:
     """
-    Return a text as `peel` does, and the JSON-RPC code that the innermost wrapper told.
+    Return a text as `peel` does, and the JSON-RPC code of the innermost prefix.
     """
     code: int | None = None
     start = 0
@@ -95,8 +96,9 @@ def unwrap(text: str, tool: str | None) -> tuple[str, int | None]:
 
 def is_tool(name: str, tool: str | None) -> bool:
     """
-    Tell whether a name is that of the called tool, also without a gateway's prefix; any is, if that
-    is not known.
+    Tell whether a name is that of the called tool, also without a gateway's prefix.
+
+    Every name is, if the tool is unknown.
     """
     if tool is None:
         return True
@@ -124,7 +126,7 @@ _TEXT_KEYS: Final = frozenset(
 
 def try_json(text: str) -> object:
     """
-    Return the JSON that a text is. None: it is none.
+    Return the value of a JSON object or array, or None for other text.
     """
     try:
         return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
@@ -134,7 +136,7 @@ def try_json(text: str) -> object:
 
 def json_to_prose(body: str) -> str:
     """
-    Return JSON as lines of prose, other text as it is.
+    Return JSON as lines of prose, and other text unchanged.
     """
     value = try_json(body)
     if isinstance(value, list):
@@ -208,7 +210,10 @@ _NO_EVIDENCE: Final = (
     # Quoted names; what is said in several words is left, and so is a member of JSON.
     r"(?<!\":)(?<!\": )(?<!\w)(?:'[^\s']{1,200}'|\"[^\s\"]{1,200}\")(?!\w)",
     # And the title of a thing.
-    r"(?:(?<=\btitle )|(?<=\btitled )|(?<=\bcalled )|(?<=\bnamed ))(?:'[^'\n]{1,200}'|\"[^\"\n]{1,200}\")",
+    (
+        r"(?:(?<=\btitle )|(?<=\btitled )|(?<=\bcalled )|(?<=\bnamed ))(?:'[^'\n]{1,200}'|"
+        r"\"[^\"\n]{1,200}\")"
+    ),
     r"(?<![\w/.])(?:[a-z]:\\|\.{0,2}/)[^\s'\",;()]{1,1000}",
 )
 
@@ -222,7 +227,7 @@ def _no_evidence() -> re.Pattern[str]:
 
 def cut_caller_words(text: str, tool: str | None, said: Iterable[str]) -> str:
     """
-    Return a text without the names and values of the call, and without what is quoted.
+    Return a text without the names and values of the call, and without quotations.
     """
     values = {value.strip() for value in said if len(value) > _SHORT}
     if tool is not None and len(tool) > _SHORT:
