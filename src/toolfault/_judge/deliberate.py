@@ -208,7 +208,8 @@ class Home:
         """
         Show the packages and the folder.
         """
-        return f"<Home of {self._name or 'nobody'}: packages {sorted(self._packages)}, folder {self._folder}>"
+        whose = self._name or "nobody"
+        return f"<Home of {whose}: packages {sorted(self._packages)}, folder {self._folder}>"
 
 
 def purpose_of(leaf: BaseException, home: Home, witness: BaseException | None = None) -> Purpose:
@@ -229,8 +230,7 @@ def purpose_of(leaf: BaseException, home: Home, witness: BaseException | None = 
 
 def raised_at(exc: BaseException) -> tuple[str, str, int] | None:
     """
-    Return module (or file), function and line of the innermost entry of the traceback; None where
-    there is none.
+    Return module or file, function and line of the innermost traceback entry; None without one.
     """
     try:
         tb = _innermost(_traceback(exc))
@@ -241,8 +241,7 @@ def raised_at(exc: BaseException) -> tuple[str, str, int] | None:
 
 def raised_by(exc: BaseException, home: Home) -> bool | None:
     """
-    Tell whether an exception began in the author's own code, on purpose or by accident; None: it
-    was never raised.
+    Tell whether an exception began in the author's own code; None: it was never raised.
     """
     try:
         tb = _innermost(_traceback(exc))
@@ -253,8 +252,7 @@ def raised_by(exc: BaseException, home: Home) -> bool | None:
 
 def names_environment(exc: BaseException) -> bool:
     """
-    Tell whether the text of a deliberate exception names an environment variable, by the author's
-    word.
+    Tell whether the author named an environment variable in the text of a deliberate exception.
 
     The name must also stand in a string constant of the code that raised, since a text may quote
     values of the caller that look alike. The docstring doesn't count: that of a tool lists such
@@ -278,8 +276,7 @@ def names_environment(exc: BaseException) -> bool:
 
 def from_environ(exc: BaseException) -> bool:
     """
-    Tell whether a KeyError came out of ``os.environ[...]``: the operator's configuration, not a key
-    of the caller.
+    Tell whether a KeyError came out of ``os.environ[...]``, which the operator configures.
     """
     tb = _innermost(_traceback(exc)) if issubclass(type(exc), KeyError) else None
     if tb is None:
@@ -474,8 +471,7 @@ def _module_name(space: Mapping[str, Any]) -> str:
 
 def _regular_package(name: str) -> str:
     """
-    Return the outermost package that has an ``__init__``: a namespace's root belongs to strangers
-    too.
+    Return the outermost package that has an ``__init__``, since a namespace has many authors.
     """
     head, _, rest = name.partition(".")
     while rest and getattr(sys.modules.get(head), "__file__", None) is None:
@@ -561,8 +557,7 @@ def _real(path: str) -> str:
 
 def _probe() -> int:
     """
-    Return the opcode of a raise with something to raise, or -1 where this interpreter doesn't put
-    it there.
+    Return the opcode of a raise with something to raise; -1 where this interpreter has another.
 
     From text, so that it stays true when this module itself is compiled.
     """

@@ -56,7 +56,7 @@ from toolfault._judge.refused_values import Refused, is_conversion, reason_of, r
 from toolfault._meanings.violations import violations
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
-from toolfault._text import quote, safe_str, telling_lines, text_of
+from toolfault._text import one_line, quote, safe_str, telling_lines, text_of
 from toolfault._untrusted import read_facts
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
@@ -128,6 +128,9 @@ _SAID_BY_LIBRARIES: Final = frozenset(
         "builtins.ValueError",
     }
 )
+
+#: How much of an argument's name is shown, in characters.
+_MAX_FIELD: Final = 100
 
 #: What a database says of a statement that it does not accept.
 _REFUSED_STATEMENT: Final = frozenset({McpErrorCode.TOOL_PANICKED, McpErrorCode.INVALID_ARGUMENTS})
@@ -532,7 +535,9 @@ def _judge_caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Fin
         argument, reason = _find_refused_value(case, exc, verdict).argument, reason_of(exc)
     if argument is None:
         return None
-    text = f"The argument `{argument}` was refused: {quote(reason)}."
+    # Its name is the caller's, too.
+    name = one_line(argument).replace("`", "'")[:_MAX_FIELD]
+    text = f"The argument `{name}` was refused: {quote(reason)}."
     return Finding(
         verdict=_INVALID, leaf=exc, reason="a value of the caller", deliberate=True, text=text
     )

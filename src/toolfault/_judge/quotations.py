@@ -49,7 +49,7 @@ def quotable(exc: BaseException, verdict: Verdict) -> str:
 
 def diagnosis(exc: BaseException, verdict: Verdict) -> str:
     """
-    Return what a database, a parser or a program said of what it was given; empty if it said nothing.
+    Return what a database, a parser or a program said of what it was given; "" if nothing.
 
     Args:
         exc: The exception that tells it.

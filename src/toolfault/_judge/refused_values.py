@@ -58,16 +58,16 @@ _CARRIED: Final = {
 #: Packages that convert values: what the author passed to them is what they refused.
 _CONVERTERS: Final = frozenset(
     """
-    _pydatetime _pydecimal _strptime ast base64 codecs datetime dateutil decimal email encodings enum fractions
-    ipaddress json quopri re shlex string urllib uuid xml zoneinfo
+    _pydatetime _pydecimal _strptime ast base64 codecs datetime dateutil decimal email encodings
+    enum fractions ipaddress json quopri re shlex string urllib uuid xml zoneinfo
     """.split()
 )
 
 #: Methods of a text that return parts or forms of it.
 _TEXT_METHODS: Final = frozenset(
     """
-    strip lstrip rstrip lower upper title casefold capitalize replace removeprefix removesuffix split rsplit
-    splitlines partition rpartition encode decode format zfill translate expandtabs
+    strip lstrip rstrip lower upper title casefold capitalize replace removeprefix removesuffix
+    split rsplit splitlines partition rpartition encode decode format zfill translate expandtabs
     """.split()
 )
 
@@ -285,7 +285,9 @@ def _operands(call: ast.expr | None, *, statement: bool) -> Iterable[ast.expr]:
         return []
     if statement:
         named = [keyword.value for keyword in call.keywords if keyword.arg in _STATEMENT]
-        return [*call.args[:1], *named]
+        # Of a statement that the author composed, only what the database names is refused.
+        composed = (ast.JoinedStr, ast.BinOp)
+        return [node for node in (*call.args[:1], *named) if not isinstance(node, composed)]
     return [*call.args, *(keyword.value for keyword in call.keywords), *_receiver(call)]
 
 
