@@ -271,9 +271,9 @@ def test_a_full_report_that_the_text_does_not_hold_stays_too(retry):
 def test_the_rules_may_be_left_to_their_defaults_and_each_server_has_a_budget():
     one, other = RetryingPeer([DONE]), RetryingPeer([DONE])
 
-    rules = one._servers.rules(one)
+    rules = one._servers.for_server(one)
     assert rules == dataclasses.replace(Retry(), budget=rules.budget)
-    assert rules.budget is not other._servers.rules(other).budget
+    assert rules.budget is not other._servers.for_server(other).budget
 
 
 def test_another_extractor_takes_the_place_of_ours():
@@ -285,7 +285,7 @@ def test_another_extractor_takes_the_place_of_ours():
 
 
 def test_one_name_is_not_taken_for_many():
-    with pytest.raises(ValueError, match=r"\('place_order',\)"):
+    with pytest.raises(ValueError, match=r"write idempotent=\['place_order'\]"):
         RetryingPeer([DONE], idempotent="place_order")
 
 

@@ -93,13 +93,13 @@ CALLS = {
         [("customs_duty", {"country": "US", "euros": 80})],
         (1, 3),
         [0.0, 0.0],
-        ["[internal]", "tried 3 times", "may succeed if it is retried later"],
+        ["[internal]", "tried 3 times", "Try again later"],
     ),
     "wants to wait too long": (
         [("shipping_quote", {"country": "NO", "kilos": 2})],
         (1, 1),
         [],
-        ["[internal]", "retried after 120 seconds"],
+        ["[internal]", "Retry after 120 seconds"],
     ),
     "is refused": (
         [("shipping_quote", {"country": "AQ", "kilos": 2})],
@@ -123,7 +123,7 @@ CALLS = {
         [("open_stocktaking", {}), ("place_order", {"reference": "{depot}-0001", **ORDER})],
         (1, 1),
         [],
-        ["[internal]", "may succeed if it is retried later"],
+        ["[internal]", "Try again later"],
     ),
 }
 

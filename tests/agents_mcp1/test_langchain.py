@@ -457,7 +457,7 @@ def test_outside_of_langgraph_other_blocks_stay(patience):
 
 
 def test_one_name_is_not_several():
-    with pytest.raises(ValueError, match=r"\('look',\)"):
+    with pytest.raises(ValueError, match=r"write idempotent=\['look'\]"):
         ToolFaultInterceptor(idempotent="look")
 
 

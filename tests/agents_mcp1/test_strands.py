@@ -395,7 +395,7 @@ def test_what_a_model_reads(patience, result, begins, more):
 
 
 def test_one_name_is_not_several():
-    with pytest.raises(ValueError, match=r"\('look',\)"):
+    with pytest.raises(ValueError, match=r"write idempotent=\['look'\]"):
         ToolFaultHooks(idempotent="look")
 
 
