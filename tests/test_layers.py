@@ -26,6 +26,9 @@ LAYERS = [
     {"_guard", "_retry"},
     {"", "hooks", "hosting", "testing"},
     {"integrations"},
+    {"gateway"},
+    {"cli"},
+    {"__main__"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -1,0 +1,277 @@
+"""
+The command ``toolfault gateway``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+from toolfault.gateway._calls import is_array
+from toolfault.gateway._options import Options
+
+
+class UsageError(Exception):
+    """
+    A mistake on the command line or in the options file; the text names the cure.
+    """
+
+
+_HELP: Final = """\
+usage: toolfault gateway [options] -- COMMAND [ARGUMENTS]
+       toolfault gateway wrap CONFIG [--server NAME] [--dry-run]
+       toolfault gateway unwrap CONFIG [--server NAME] [--dry-run]
+
+Start an MCP server over stdio, and give its failures the envelope. Successes, requests and
+notifications pass as the bytes that came.
+
+options:
+  --timeout SECONDS        answer a call after so long (55; 'none': never)
+  --guidance HOW           advice for the model: block, inline or none (block)
+  --disclosure HOW         text of failures: redacted, withheld or full (redacted)
+  --protocol-errors HOW    JSON-RPC errors of calls: lift them into results, or keep (lift)
+  --flag TOOL:REGEX        an unflagged result of TOOL ('*': any) with such text has failed
+  --retry                  repeat failed calls where that is safe
+  --idempotent TOOL        TOOL is safe to repeat, whatever its hints say
+  --restart N              restart a dead server, N times in a row (0); one more each minute
+  --max-line BYTES         the longest message (67108864)
+  --log FILE               append one JSON line per failure
+  --config FILE            read options from the table [gateway] of a TOML file
+
+examples:
+  toolfault gateway -- npx -y @modelcontextprotocol/server-filesystem /data
+  toolfault gateway --timeout 120 --restart 3 --log failures.jsonl -- python server.py
+  toolfault gateway --flag 'search:^Error:' --retry -- uvx some-server
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """
+    Run the gateway, or one of its commands for config files; return the exit code.
+
+    Args:
+        arguments: The command line behind ``toolfault gateway``.
+    """
+    if arguments and arguments[0] in {"wrap", "unwrap"}:
+        code: int = importlib.import_module("toolfault.cli.wrap").main(arguments)
+        return code
+    try:
+        parsed = parse_arguments(arguments)
+    except UsageError as exc:
+        sys.stderr.write(f"toolfault gateway: {exc}\n")
+        return 2
+    if parsed is None:
+        sys.stdout.write(_HELP)
+        return 0
+    return _run(*parsed)
+
+
+def _run(options: Options, command: Sequence[str]) -> int:
+    from toolfault.gateway._pump import Pump  # noqa: PLC0415 -- not for --help
+
+    try:
+        return Pump(options, command).run()
+    except OSError as exc:
+        named = exc.filename or command[0]
+        sys.stderr.write(f"toolfault gateway: can't start or open {named!r}: {exc.strerror}\n")
+        return 127
+
+
+# ---- the command line
+
+
+class _Option(NamedTuple):
+    """
+    One option: how its text is parsed, and whether it takes a value and may be repeated.
+    """
+
+    parse: Callable[[str], Any]
+    takes_value: bool = True
+    is_list: bool = False
+
+
+def _choice(*names: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"must be {', '.join(names[:-1])} or {names[-1]}")
+        return text
+
+    return parse
+
+
+def _seconds(text: str) -> float | None:
+    if text == "none":
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError("must be a positive number of seconds, or none")
+    return seconds
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not text.isascii() or len(text) > 18 or int(text) < least:
+            raise ValueError(f"must be a whole number, at least {least}")
+        return int(text)
+
+    return parse
+
+
+def _flag(text: str) -> tuple[str, re.Pattern[str]]:
+    tool, colon, pattern = text.partition(":")
+    if not tool or not colon or not pattern:
+        raise ValueError("must be TOOL:REGEX, such as 'search:^Error'")
+    try:
+        return tool, re.compile(pattern)
+    except re.error as exc:
+        raise ValueError(f"has a regular expression that is not valid ({exc})") from None
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+def _switch(text: str) -> bool:
+    if text not in {"true", "false"}:
+        raise ValueError("must be true or false")
+    return text == "true"
+
+
+_OPTIONS: Final[Mapping[str, _Option]] = {
+    "timeout": _Option(_seconds),
+    "guidance": _Option(_choice("block", "inline", "none")),
+    "disclosure": _Option(_choice("redacted", "withheld", "full")),
+    "protocol-errors": _Option(_choice("lift", "keep")),
+    "flag": _Option(_flag, is_list=True),
+    "retry": _Option(_switch, takes_value=False),
+    "idempotent": _Option(_name, is_list=True),
+    "restart": _Option(_count(0)),
+    "max-line": _Option(_count(1024)),
+    "log": _Option(_name),
+    "config": _Option(_name),
+}
+
+#: The field of `Options` of an option whose name differs.
+_FIELDS: Final = {"flag": "flags", "restart": "restarts"}
+
+
+def parse_arguments(arguments: Sequence[str]) -> tuple[Options, list[str]] | None:
+    """
+    Return the options and the server's command; None for a call for help.
+
+    Raises:
+        UsageError: The command line or the options file is wrong.
+    """
+    given = list(arguments)
+    values: dict[str, list[Any]] = {}
+    while given and given[0] != "--":
+        word = given.pop(0)
+        if word in {"--help", "-h"}:
+            return None
+        if not word.startswith("--"):
+            raise UsageError(f"write -- before the server's command: toolfault gateway -- {word}")
+        name, equals, text = word.removeprefix("--").partition("=")
+        option = _find(name, "--")
+        if not equals:
+            text = _take_value(name, given) if option.takes_value else "true"
+        values.setdefault(name, []).append(_parse(f"--{name}", option, text))
+    command = given[1:]
+    if not command:
+        raise UsageError("the server's command is missing: toolfault gateway -- COMMAND")
+    file = values.pop("config", [None])[-1]
+    if file is not None:
+        values = {**read_config(file), **values}
+    return _options(values), command
+
+
+def _take_value(name: str, given: list[str]) -> str:
+    if not given or given[0] == "--":
+        raise UsageError(f"--{name} needs a value")
+    return given.pop(0)
+
+
+def _find(name: str, prefix: str) -> _Option:
+    option = _OPTIONS.get(name)
+    if option is None:
+        from toolfault._options import nearest  # noqa: PLC0415 -- only mistakes need it
+
+        known = {key.replace("-", "_"): key for key in _OPTIONS}
+        near = nearest(name, known)
+        cure = "" if near is None else f"; did you mean {prefix}{known[near]}?"
+        raise UsageError(f"unknown option {prefix}{name}{cure}")
+    return option
+
+
+def _parse(shown: str, option: _Option, text: str) -> Any:
+    try:
+        return option.parse(text)
+    except ValueError as exc:
+        raise UsageError(f"{shown} {exc}, not {text[:100]!r}") from None
+
+
+def _options(values: Mapping[str, list[Any]]) -> Options:
+    fields: dict[str, Any] = {}
+    for name, given in values.items():
+        field = _FIELDS.get(name, name.replace("-", "_"))
+        fields[field] = given if _OPTIONS[name].is_list else given[-1]
+    if "idempotent" in fields:
+        fields["idempotent"] = frozenset(fields["idempotent"])
+    if "flags" in fields:
+        by_tool: dict[str, tuple[re.Pattern[str], ...]] = {}
+        for tool, pattern in fields["flags"]:
+            by_tool[tool] = (*by_tool.get(tool, ()), pattern)
+        fields["flags"] = by_tool
+    return Options(**fields)
+
+
+# ---- the options file
+
+
+def read_config(file: str) -> dict[str, list[Any]]:
+    """
+    Return the options of the table ``[gateway]`` in a TOML file, by name.
+
+    Raises:
+        UsageError: The file can't be read, or holds what is no option.
+    """
+    import tomllib  # noqa: PLC0415 -- only where there is such a file
+
+    try:
+        document = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as exc:
+        raise UsageError(f"can't read {file!r}: {exc.strerror}") from None
+    except ValueError as exc:
+        raise UsageError(f"{file!r} is not valid TOML: {exc}") from None
+    table: Any = document.get("gateway", {})
+    if not isinstance(table, dict):
+        raise UsageError(f"gateway in {file!r} must be a table: write [gateway]")
+    named = cast("dict[str, Any]", table)
+    return {name: _config_values(name, value) for name, value in named.items()}
+
+
+def _config_values(name: str, value: Any) -> list[Any]:
+    option = _find(name, "")
+    if name == "config":
+        raise UsageError("config can't stand in an options file")
+    if option.takes_value:
+        entries = value if option.is_list and is_array(value) else [value]
+        return [_parse(name, option, _text(name, entry)) for entry in entries]
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} must be true or false, not {value!r}")
+    return [value]
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str | int | float):
+        raise UsageError(f"{name} must be a text or a number, not {value!r}")
+    return str(value)

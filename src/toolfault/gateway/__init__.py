@@ -1,0 +1,3 @@
+"""
+The gateway: it stands in front of an MCP server and gives the server's failures the envelope.
+"""
