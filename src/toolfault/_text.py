@@ -272,15 +272,17 @@ def _without_traceback(text: str) -> str:
     inside = grouped = False
     for line in text.split("\n"):
         before, header, after = line.partition(_HEADER)
-        # Only the lines of an ExceptionGroup have a margin; elsewhere it may be a table's.
-        bare = pattern(_MARGIN).sub("", line) if grouped else line
         if header:
             inside = True
             grouped = grouped or before.endswith("Exception Group ")
-            kept += _around(before, after)
-        elif inside and (not bare or bare[0] in " \t"):
-            pass  # a frame, its source, or an empty line between two tracebacks
-        elif bare.startswith(_BETWEEN):
+            kept += _text_around_header(before, after)
+            continue
+        # Only the lines of an ExceptionGroup have a margin; elsewhere it may be a table's.
+        bare = pattern(_MARGIN).sub("", line) if grouped else line
+        if inside and bare[:1] in ("", " ", "\t"):
+            # A frame, its source, or an empty line between two tracebacks.
+            continue
+        if bare.startswith(_BETWEEN):
             inside = True
             while kept and not kept[-1]:
                 kept.pop()
@@ -291,9 +293,11 @@ def _without_traceback(text: str) -> str:
     return pattern(_FRAME).sub("", "\n".join(kept))
 
 
-def _around(before: str, after: str) -> list[str]:
-    # What stands on the header's own line. Line ends that were spelled out ("\\n") are read as
-    # such.
+def _text_around_header(before: str, after: str) -> list[str]:
+    """
+    Return what stands before and after a traceback's header on the same line.
+    """
+    # Line ends that were spelled out ("\\n") are read as such.
     before = pattern(_MARGIN).sub("", before.removesuffix("Exception Group ")).rstrip()
     if "\\n" in after:
         after = " ".join(part for part in after.split("\\n") if part[:1] not in ("", " ", "\t"))
@@ -333,15 +337,7 @@ def _without_markup(text: str) -> str:
     if pattern(_MARKUP).search(text) is None:
         return text
     if (start := pattern(_DOCUMENT).search(text)) is not None:
-        head, body = text[: start.start()], text[start.start() :]
-        end = pattern(_DOCUMENT_END).search(body)
-        tail = body[end.end() :] if end else ""
-        title = pattern(_TITLE).search(body)
-        text = " ".join(
-            part
-            for part in (head.rstrip(), title[1].strip() if title else "", tail.strip())
-            if part
-        )
+        text = _title_for_document(text, start.start())
         if "<" not in text:
             return text
     text = pattern(_HIDDEN_CONTENT).sub(" ", text)
@@ -351,18 +347,44 @@ def _without_markup(text: str) -> str:
     return pattern(_SPACES).sub(" ", text).strip()
 
 
+def _title_for_document(text: str, start: int) -> str:
+    """
+    Return a text with the title of an HTML document in place of the document.
+    """
+    head, body = text[:start], text[start:]
+    end = pattern(_DOCUMENT_END).search(body)
+    title = pattern(_TITLE).search(body)
+    parts = [
+        head.rstrip(),
+        title[1].strip() if title else "",
+        body[end.end() :].strip() if end else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
 def _unless_markup(tag: re.Match[str], closed: set[str]) -> str:
-    # What is markup becomes a space, or nothing where it stood inside a line; what is prose stays.
+    """
+    Return a tag if it is prose; for markup a space, or nothing for an inline element.
+    """
     name = tag[1]
     if name is None:  # a comment, a declaration or a processing instruction
         return " "
-    lower = name.lower()
-    gap = "" if lower in _INLINE else " "
-    if tag[0].startswith("</") or lower in closed or tag[0].endswith("/>") or "=" in tag[0]:
-        return gap
-    glued = len(name) == 1 and tag.start() > 0 and tag.string[tag.start() - 1].isalnum()
-    rest = tag[0][1 + len(name) :].strip("> ")
-    return tag[0] if glued or rest or not pattern(_ELEMENT).fullmatch(lower) else gap
+    if name.lower() not in closed and not _is_markup(tag, name):
+        return tag[0]
+    return "" if name.lower() in _INLINE else " "
+
+
+def _is_markup(tag: re.Match[str], name: str) -> bool:
+    """
+    Tell whether angle brackets that nothing closes are a tag, not a placeholder or ``List<int>``.
+    """
+    if tag[0].startswith("</") or tag[0].endswith("/>") or "=" in tag[0]:
+        return True
+    if len(name) == 1 and tag.string[tag.start() - 1 : tag.start()].isalnum():
+        # A type parameter such as "Box<b>".
+        return False
+    has_more = tag[0][1 + len(name) :].strip("> ") != ""
+    return not has_more and pattern(_ELEMENT).fullmatch(name.lower()) is not None
 
 
 _SPACES: Final = r"[ \t]{2,}"

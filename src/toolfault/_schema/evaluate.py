@@ -221,11 +221,9 @@ class Schema:
         if not _OF_OBJECTS.isdisjoint(schema):
             parts.append(_Members(self).part())
         for keyword, demand in schema.items():
-            if (
-                keyword not in self.document.keywords
-                or keyword in _SILENT
-                or keyword in _OF_OBJECTS
-            ):
+            if keyword not in self.document.keywords:
+                continue
+            if keyword in _SILENT or keyword in _OF_OBJECTS:
                 continue
             if keyword in _SIMPLE:
                 parts.append(self.leaf(keyword, _SIMPLE[keyword](demand)))
@@ -516,23 +514,32 @@ def _reference(schema: Schema, demand: str) -> Part:
 def _resolve(root: dict[str, Any], reference: str) -> Any:
     if reference == "#":
         return root
+    if not reference.startswith("#"):
+        # Another document is not fetched.
+        raise Unresolved(reference)
     if not reference.startswith("#/"):
-        # An anchor is jsonschema's; another document is nobody's.
-        raise Unsupported if reference.startswith("#") else Unresolved(reference)
+        # jsonschema looks up anchors.
+        raise Unsupported
     found: Any = root
     for step in unquote(reference[2:]).split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-        elif isinstance(found, list) and name.isascii() and name.isdigit():
-            found = found[int(name[:9])] if int(name[:9]) < len(found) else None
-        else:
-            raise Unresolved(reference)
+        found = _member(found, step.replace("~1", "/").replace("~0", "~"))
         if isinstance(found, dict) and "$id" in found:
             raise Unsupported
     if not isinstance(found, dict | bool):
         raise Unresolved(reference)
     return found
+
+
+def _member(container: Any, name: str) -> Any:
+    """
+    Return a member of an object or a list; None if there is none.
+    """
+    if isinstance(container, dict):
+        return container.get(name)
+    if not isinstance(container, list) or not (name.isascii() and name.isdigit()):
+        return None
+    index = int(name[:9])
+    return container[index] if index < len(container) else None
 
 
 def _all_of(schema: Schema, demand: list[Any]) -> Part:

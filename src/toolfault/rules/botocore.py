@@ -54,64 +54,78 @@ def _answer(exc: BaseException) -> Verdict:
     """
     Judge by the code of the error, else by the HTTP status of the answer.
     """
-    return _answered(attr(exc, "response"))
+    return _judge_response(attr(exc, "response"))
 
 
 def verdict_for_code(code: str) -> Verdict:
     """
     Return the meaning of an error code of AWS, for texts that quote one.
     """
-    return _answered({"Error": {"Code": code}})
+    return _judge_response({"Error": {"Code": code}})
 
 
-def _answered(response: object) -> Verdict:
-    error, metadata = _part(response, "Error"), _part(response, "ResponseMetadata")
-    given, number = error.get("Code"), metadata.get("HTTPStatusCode")
-    code = given if type(given) is str and _code(given) is not None else ""
-    status = number if type(number) is int else None
-    if type(given) is str and status is None and re.fullmatch("[1-5][0-9]{2}", given):
-        # What has no body, as the answer to a HEAD, has its status for a code.
-        status = int(given)
-    text = error.get("Message")
-    quote = text if type(text) is str else None
-    parts = [part for part in (code, f"HTTP {status}" if status else "") if part]
-    note = ", ".join(parts)
+_USED_UP: Final = Verdict(
+    code=McpErrorCode.QUOTA_EXCEEDED,
+    category=McpErrorCategory.PERMANENT,
+    retryable=False,
+    sentence="A quota of the AWS account is used up",
+    advice="More has to be granted, or something freed.",
+    family="limit",
+)
+_NO_LOGIN: Final = server_auth(f"{_PEER} did not accept the server's credentials")
+_REFUSED: Final = permanent(f"{_PEER} refused the call", family="http")
+
+
+def _judge_response(response: object) -> Verdict:
+    code, status = _code_and_status(response)
+    meant = status_for(code) or status
     if code in LOGIN_CODES:
-        verdict = server_auth(f"{_PEER} did not accept the server's credentials", note=note)
-        return replace(verdict, origin="upstream", upstream_status=status, quote=quote)
-    if is_hard_limit(code) and (status or 400) < 500:
-        return Verdict(
-            code=McpErrorCode.QUOTA_EXCEEDED,
-            category=McpErrorCategory.PERMANENT,
-            retryable=False,
-            sentence="A quota of the AWS account is used up",
-            note=note,
-            advice="More has to be granted, or something freed.",
-            family="limit",
-            origin="upstream",
-            upstream_status=status,
-            quote=quote,
-        )
-    meant = (status_for(code) if code else None) or status
-    if meant is None:
-        return replace(
-            permanent(f"{_PEER} refused the call", note=note, family="http"),
-            origin="upstream",
-            quote=quote,
-        )
-    verdict = verdict_for(
-        meant, headers=_headers(response, metadata) if meant != 403 else None, peer=_PEER
-    )
+        verdict = _NO_LOGIN
+    elif is_hard_limit(code) and (status or 400) < 500:
+        verdict = _USED_UP
+    elif meant is None:
+        verdict = _REFUSED
+    else:
+        verdict = _judge_status(meant, response, has_code=code != "")
+    text = _part(response, "Error").get("Message")
     return replace(
         verdict,
         # The code tells more than the status that stands for it.
-        note=note,
+        note=_note(code, status),
+        origin="upstream",
         upstream_status=status,
-        quote=quote,
-        refuses_credentials=verdict.refuses_credentials or meant == 403,
-        # What has a code was not sent by a proxy.
-        maybe_proxy=verdict.maybe_proxy and not code,
+        quote=text if type(text) is str else None,
     )
+
+
+def _code_and_status(response: object) -> tuple[str, int | None]:
+    """
+    Return the error code of a response, "" without a valid one, and its HTTP status.
+    """
+    code = _part(response, "Error").get("Code")
+    status = _part(response, "ResponseMetadata").get("HTTPStatusCode")
+    status = status if type(status) is int else None
+    if type(code) is not str:
+        return "", status
+    if status is None and re.fullmatch("[1-5][0-9]{2}", code):
+        # An answer without a body, as to a HEAD, has its status for a code.
+        return "", int(code)
+    return (code if _code(code) else ""), status
+
+
+def _judge_status(status: int, response: object, *, has_code: bool) -> Verdict:
+    if status == 403:
+        verdict = verdict_for(status, peer=_PEER)
+        # A proxy sends no code of AWS.
+        maybe_proxy = verdict.maybe_proxy and not has_code
+        return replace(verdict, refuses_credentials=True, maybe_proxy=maybe_proxy)
+    return verdict_for(status, headers=_headers(response), peer=_PEER)
+
+
+def _note(code: str, status: int | None) -> str:
+    if not status:
+        return code
+    return f"{code}, HTTP {status}" if code else f"HTTP {status}"
 
 
 def _part(response: object, name: str) -> Mapping[Any, Any]:
@@ -119,11 +133,11 @@ def _part(response: object, name: str) -> Mapping[Any, Any]:
     return cast("Mapping[Any, Any]", found) if type(found) is dict else {}
 
 
-def _headers(response: object, metadata: Mapping[Any, Any]) -> dict[str, str]:
+def _headers(response: object) -> dict[str, str]:
     """
     Return the answer's headers, with a wait that stands in its body as one of them.
     """
-    headers = lower_headers(metadata.get("HTTPHeaders"))
+    headers = lower_headers(_part(response, "ResponseMetadata").get("HTTPHeaders"))
     if delay_from(headers) is None:
         fields = cast("Mapping[Any, Any]", response)
         found = [place.get(name) for place in (fields, _part(response, "Error")) for name in _WAITS]
@@ -146,7 +160,7 @@ def _waited(exc: BaseException) -> Verdict:
         )
     last = attr(exc, "last_response")
     if _part(last, "Error"):
-        return _answered(last)
+        return _judge_response(last)
     return permanent("What the tool waited for at AWS can't happen any more")
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import quote
 
 from toolfault._codes import McpErrorCode
-from toolfault._json import as_mapping, is_array, is_mapping
+from toolfault._json import as_mapping, is_array, is_int, is_mapping
 from toolfault._options import one_of
 from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault._retry_after import delay_from
@@ -107,12 +107,10 @@ def encode(
         raise ValueError(f"protocol-droid has the binding 'jsonrpc' alone, not {binding!r}")
     out = outbound(fault, DROID, store=store)
     came = A2AError.from_jsonrpc(out.body)
-    if (
-        came is not None
-        and came.code == out.code
-        and _says(fault, original := _as_it_came(came), profile=DROID)
-    ):
-        return original
+    if came is not None and came.code == out.code:
+        original = _as_it_came(came)
+        if _says(fault, original, profile=DROID):
+            return original
     variant = variant_of(out.code) or Variant.INTERNAL_ERROR
     kept = {} if out.record is None else {RECORD_KEY: out.record}
     return A2aError(variant, out.message).to_jsonrpc(**kept)
@@ -153,7 +151,7 @@ def decode(
     kept = read_record(record)
     fault = inbound(
         "a2a",
-        A2A_INTERNAL if error.code is None else error.code,
+        _number(error),
         error.message or _standard_message(error),
         record=record,
         among=_among(error, kept),
@@ -164,15 +162,16 @@ def decode(
         received=obj,
         store=store,
     )
-    if error.violations and "violations" not in fault.facts:
-        fault.facts["violations"] = [
-            {
-                "field": sanitize(v.field, CAUSE_BYTES),
-                "message": sanitize(v.description, CAUSE_BYTES),
-            }
-            for v in error.violations
-        ]
+    if error.violations:
+        fault.facts.setdefault("violations", [_violation_fact(each) for each in error.violations])
     return fault
+
+
+def _violation_fact(violation: FieldViolation) -> dict[str, str]:
+    return {
+        "field": sanitize(violation.field, CAUSE_BYTES),
+        "message": sanitize(violation.description, CAUSE_BYTES),
+    }
 
 
 def profile_of(obj: object) -> Profile | None:
@@ -191,7 +190,9 @@ def profile_of(obj: object) -> Profile | None:
     if kept is None or error.code is None:
         return None
     official, droid = fits(kept, "a2a", (error.code,)), fits(kept, DROID, (error.code,))
-    return None if official == droid else "official" if official else DROID
+    if official == droid:
+        return None
+    return "official" if official else DROID
 
 
 def recognise(obj: object) -> ToolFault | None:
@@ -225,24 +226,12 @@ def _official(
     Return the original in a binding, if it still says what the fault does, else the fault.
     """
     code = out.code if isinstance(out.code, int) else A2A_INTERNAL
-    came = A2AError.from_jsonrpc(out.body)
-    if came is not None and came.code != code:
-        # A body of another error than the record names is nobody's original.
-        came = None
-    if came is not None:
-        came = replace(came, status=reason_in(out.body, "a2a"))
-        # Word for word, where its form is the version's; else only what the other form can hold
-        # goes without a record.
-        same_form = binding == "jsonrpc" and (out.version == "0.3") == (version == "0.3")
-        holds_all = came.data is None or (is_typed(came.data) and version != "0.3")
-        written = _as_it_came(came) if same_form else _WRITERS[binding](came, version, fault)
-        if (
-            (same_form or holds_all)
-            and (binding != "grpc" or _room(written) >= 0)
-            and _says(fault, written, binding)
-        ):
+    original = _original(out, code)
+    if original is not None:
+        written = _write_original(original, binding, version, fault, was_v03=out.version == "0.3")
+        if written is not None and _says(fault, written, binding):
             return written
-    error = came or A2AError(code=code, message="", violations=_violations(fault, code))
+    error = original or A2AError(code=code, message="", violations=_violations(fault, code))
     error = replace(error, code=code, message=out.message)
     record = out.record
     if binding == "grpc":
@@ -251,6 +240,32 @@ def _official(
     return _WRITERS[binding](
         replace(error, metadata={**(error.metadata or {}), **kept}), version, fault
     )
+
+
+def _original(out: Outbound, code: int) -> A2AError | None:
+    """
+    Return the A2A error that a fault came from; None if it is another than the record names.
+    """
+    came = A2AError.from_jsonrpc(out.body)
+    if came is None or came.code != code:
+        return None
+    return replace(came, status=reason_in(out.body, "a2a"))
+
+
+def _write_original(
+    came: A2AError, binding: Binding, version: Version, fault: ToolFault, *, was_v03: bool
+) -> dict[str, Any] | None:
+    """
+    Return an original in a binding; None where the binding can't hold all of it.
+    """
+    if binding == "jsonrpc" and was_v03 == (version == "0.3"):
+        return _as_it_came(came)
+    if came.data is not None and (version == "0.3" or not is_typed(came.data)):
+        return None
+    written = _WRITERS[binding](came, version, fault)
+    if binding == "grpc" and _room(written) < 0:
+        return None
+    return written
 
 
 def _to_jsonrpc(error: A2AError, version: Version, _fault: ToolFault) -> dict[str, Any]:
@@ -324,16 +339,15 @@ def _says(
 
 
 def _violations(fault: ToolFault, code: int) -> tuple[FieldViolation, ...]:
-    given: Any = fault.facts.get("violations") if code == _INVALID_PARAMS else None
-    if not is_array(given):
+    given: Any = fault.facts.get("violations")
+    if code != _INVALID_PARAMS or not is_array(given):
         return ()
-    pairs = [
-        (as_mapping(item).get("field"), as_mapping(item).get("message"))
-        for item in given[:MAX_VIOLATIONS]
-    ]
-    return tuple(
-        FieldViolation(f, d) for f, d in pairs if isinstance(f, str) and isinstance(d, str)
-    )
+    violations: list[FieldViolation] = []
+    for item in map(as_mapping, given[:MAX_VIOLATIONS]):
+        field, message = item.get("field"), item.get("message")
+        if isinstance(field, str) and isinstance(message, str):
+            violations.append(FieldViolation(field, message))
+    return tuple(violations)
 
 
 # ---- reading
@@ -345,17 +359,13 @@ def _read_jsonrpc(obj: object) -> tuple[A2AError | None, int | None]:
 
 def _read_http(obj: object) -> tuple[A2AError | None, int | None]:
     answer = as_mapping(obj)
-    delay = None
     if "body" in answer:
-        status, body, delay = (
-            answer.get("status"),
-            answer["body"],
-            delay_from(answer.get("headers")),
-        )
+        status, body = answer.get("status"), answer["body"]
+        delay = delay_from(answer.get("headers"))
     else:
-        body = obj
         status = as_mapping(answer.get("error")).get("code", answer.get("status"))
-    if isinstance(status, bool) or not isinstance(status, int) or not 400 <= status <= 599:
+        body, delay = obj, None
+    if not is_int(status) or not 400 <= status <= 599:
         return None, None
     return A2AError.from_http(status, body), delay
 
@@ -389,24 +399,27 @@ def _canonical(error: A2AError) -> dict[str, Any]:
     if error.status is None:
         return _as_it_came(error)
     body = error.to_jsonrpc()
-    # What the number does not tell; `reason_in` reads it.
-    return (
-        {**body, "status": error.status}
-        if error.code == A2A_INTERNAL and error.status in TOLD
-        else body
-    )
+    if error.code == A2A_INTERNAL and error.status in TOLD:
+        # What the number does not tell; `reason_in` reads it.
+        body["status"] = error.status
+    return body
 
 
 def _as_it_came(error: A2AError) -> dict[str, Any]:
-    code = A2A_INTERNAL if error.code is None else error.code
-    body: dict[str, Any] = {"code": code, "message": error.message}
-    return body if error.data is None else {**body, "data": error.data}
+    body: dict[str, Any] = {"code": _number(error), "message": error.message}
+    if error.data is not None:
+        body["data"] = error.data
+    return body
+
+
+def _number(error: A2AError) -> int | str:
+    return A2A_INTERNAL if error.code is None else error.code
 
 
 def _standard_message(error: A2AError) -> str:
-    told = TOLD.get(error.status or "") if error.code == A2A_INTERNAL else None
-    row = error.type
-    return told.message if told is not None else "" if row is None else row.message
+    if error.code == A2A_INTERNAL and error.status in TOLD:
+        return TOLD[error.status].message
+    return "" if error.type is None else error.type.message
 
 
 def _from_droid(obj: object, store: RecordStore | None) -> ToolFault | None:
@@ -416,7 +429,7 @@ def _from_droid(obj: object, store: RecordStore | None) -> ToolFault | None:
     told = A2aError.from_jsonrpc(_canonical(error))
     return inbound(
         DROID,
-        A2A_INTERNAL if error.code is None else error.code,
+        _number(error),
         # The fixed message says less than the reason that the data carry.
         (told.detail if told is not None else "") or error.message,
         record=as_mapping(error.data).get(RECORD_KEY),

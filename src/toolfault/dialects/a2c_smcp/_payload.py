@@ -269,27 +269,21 @@ class ErrorPayload(BaseModel):
         """
         if not is_mapping(obj):
             _refuse("wrong-type", "")
-        for name in ("code", "message"):
-            if name not in obj:
-                _refuse("missing-field", name)
-        code = obj["code"]
-        if not is_integer(code):
-            _refuse("wrong-type", "code")
-        if code not in CODES:
-            _refuse("out-of-range", "code")
-        for name in ("message", *_TEXTS):
-            if not isinstance(value := obj.get(name), str) and (
-                value is not None or name == "message"
-            ):
+        _check_required(obj)
+        present: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
+        for name, value in obj.items():
+            if name not in _MODELLED:
+                extra[str(name)] = value
+            elif value is not None:
+                present[name] = value
+        for name in _TEXTS:
+            if not isinstance(present.get(name, ""), str):
                 _refuse("wrong-type", name)
-        present = {
-            name: value for name, value in obj.items() if name in _MODELLED and value is not None
-        }
-        extra = {str(name): value for name, value in obj.items() if name not in _MODELLED}
-        return cls._made(present, extra)
+        return cls._build(present, extra)
 
     @classmethod
-    def _made(cls, present: Mapping[str, Any], extra: dict[str, Any]) -> ErrorPayload:
+    def _build(cls, present: Mapping[str, Any], extra: dict[str, Any]) -> ErrorPayload:
         # Past pydantic, which refuses lone surrogates in a text, and whose own constructor takes
         # names for options.
         payload = cls.__new__(cls)
@@ -324,6 +318,18 @@ def _has_details(payload: object) -> bool:
 def _as_json(value: Any) -> Any:
     copier = JsonCopier(text=lambda text, _name: text, key=str, other=safe_str, depth=_MAX_DEPTH)
     return copier.copy(value)
+
+
+def _check_required(obj: Mapping[Any, Any]) -> None:
+    for name in ("code", "message"):
+        if name not in obj:
+            _refuse("missing-field", name)
+    if not is_integer(obj["code"]):
+        _refuse("wrong-type", "code")
+    if obj["code"] not in CODES:
+        _refuse("out-of-range", "code")
+    if not isinstance(obj["message"], str):
+        _refuse("wrong-type", "message")
 
 
 def _refuse(kind: Literal["missing-field", "wrong-type", "out-of-range"], name: str) -> NoReturn:
