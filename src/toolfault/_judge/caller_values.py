@@ -58,12 +58,7 @@ class CallerValues:
         """
         The texts among the arguments that can be a path or a URL.
         """
-        return list(self._iterate_texts())
-
-    def _iterate_texts(self) -> Iterator[str]:
-        for _, value in self._values():
-            if isinstance(value, str) and 0 < len(value) <= _MAX_PATH:
-                yield value
+        return list(_path_texts(self._values()))
 
     @property
     def paths(self) -> KnownPaths:
@@ -71,8 +66,9 @@ class CallerValues:
         The texts as paths that may be shown as the caller wrote them.
         """
         if self._paths is None:
-            # Collected when a text first holds a path, which few do.
-            self._paths = KnownPaths(self._iterate_texts())
+            # Collected when a text first holds a path, which few do; without a reference to self,
+            # which would leave a cycle to the garbage collector for each failure.
+            self._paths = KnownPaths(_path_texts(_scalars(self._arguments)))
         return self._paths
 
     def argument_with(self, value: object) -> str | None:
@@ -135,6 +131,12 @@ class CallerValues:
         if self._collected is None:
             self._collected = list(_scalars(self._arguments))
         return self._collected
+
+
+def _path_texts(values: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    for _, value in values:
+        if isinstance(value, str) and 0 < len(value) <= _MAX_PATH:
+            yield value
 
 
 def _scalars(arguments: object) -> Iterator[tuple[str, Any]]:

@@ -304,6 +304,8 @@ def _chain(
     Return the causes, oldest first, each once, without what the message says already.
     """
     causes = _causes(case, exc, finding, verdict)[-_MAX_CHAIN:]
+    if not causes:
+        return ()
     texts = (_redact(case, cause, CAUSE_BYTES) for cause in causes)
     return tuple(
         text for text in dict.fromkeys(texts) if text and text.partition(": ")[2] != message

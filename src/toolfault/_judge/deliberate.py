@@ -260,7 +260,7 @@ def names_environment(exc: BaseException) -> bool:
     """
     try:
         text = safe_str(exc)[:MAX_TEXT]
-        names = set(_VARIABLE.findall(text))
+        names = set(_VARIABLE.findall(text)) if "_" in text else set[str]()
         says_so = _WORDS in text.lower()
         if not names and not says_so:
             return False

@@ -532,9 +532,11 @@ def _judge_caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Fin
     if verdict.family == "process":
         argument, reason = _refused_by_program(case, exc, verdict)
     else:
-        argument, reason = _find_refused_value(case, exc, verdict).argument, reason_of(exc)
+        argument, reason = _find_refused_value(case, exc, verdict).argument, None
     if argument is None:
         return None
+    if reason is None:
+        reason = reason_of(exc)
     # Its name is the caller's, too.
     name = one_line(argument).replace("`", "'")[:_MAX_FIELD]
     text = f"The argument `{name}` was refused: {quote(reason)}."
@@ -543,7 +545,9 @@ def _judge_caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Fin
     )
 
 
-def _refused_by_program(case: Case, exc: BaseException, verdict: Verdict) -> tuple[str | None, str]:
+def _refused_by_program(
+    case: Case, exc: BaseException, verdict: Verdict
+) -> tuple[str | None, str | None]:
     """
     Return the argument that a program complains about, with its words; None: it names none.
     """
