@@ -3,6 +3,7 @@ Judgement as a whole: what an exception out of an author's tool becomes.
 """
 
 import asyncio
+import gc
 import logging
 import subprocess
 from concurrent.futures import BrokenExecutor
@@ -998,3 +999,19 @@ def test_a_log_record_can_t_be_forged(caplog):
     judged(forges)
     assert "\x1b" not in caplog.text
     assert not [line for line in caplog.text.splitlines() if line.startswith("2026-01-01")]
+
+
+@pytest.mark.parametrize("text", ["no article 7", "cannot read /tmp/report/7.txt", "a\nb"])
+def test_a_judged_failure_leaves_nothing_to_the_garbage_collector(text: str) -> None:
+    guard, call = Guard(), Call(tool="stock", arguments={"article": 7, "path": "/tmp/report"})  # noqa: S108 -- a name only
+    guard.judge(ValueError(text), call)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(10):
+            guard.to_result(guard.judge(ValueError(text), call))
+        found = gc.collect()
+    finally:
+        gc.enable()
+
+    assert found == 0

@@ -5,7 +5,6 @@ Judging what never reached the tool's body, or did not fit its output: names, ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
@@ -13,7 +12,7 @@ from toolfault._judge.case import INTERNAL, Case, Finding
 from toolfault._judge.deliberate import purpose_of, raised_by
 from toolfault._meanings.violations import MAX_FIELD, MAX_NAMED, listing_of, violations_with_values
 from toolfault._text import one_line
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 
 
 #: How much of a tool's name is shown, in bytes.

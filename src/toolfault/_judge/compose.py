@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._causes import causes_of, is_group, leaves_of
@@ -44,7 +43,7 @@ from toolfault._text import (
     text_of,
     text_with_ends,
 )
-from toolfault._verdict import Family, Origin, Outcome, Verdict
+from toolfault._verdict import Family, Origin, Outcome, Verdict, replace
 from toolfault.errors import ToolFault
 from toolfault.rules._helpers import attr
 

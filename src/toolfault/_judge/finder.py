@@ -502,7 +502,7 @@ def _judge_accident(
 def _unset_variable(exc: KeyError) -> Verdict:
     variable = safe_str(exc.args[0]) if exc.args else "?"
     message = f"The server is not configured: the environment variable {variable} is not set."
-    return replace(INTERNAL, sentence=message)
+    return INTERNAL._replace(sentence=message)
 
 
 def _judge_library_text(
@@ -518,7 +518,7 @@ def _judge_library_text(
     text = telling_lines(author_text(case, exc)) or None
     said = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
     if said is not None and not _blames_wrongly(case, said, exc, verdict):
-        said = replace(said, sentence=None)
+        said = said._replace(sentence=None)
         return Finding(verdict=said, leaf=exc, reason="a library's words", text=text)
     if not is_library_class:
         return None
@@ -593,13 +593,13 @@ def _blame_if_named(case: Case, exc: BaseException, verdict: Verdict) -> Verdict
     """
     if verdict.code_if_caller_named is None:
         return verdict
-    blamed = replace(verdict, code=verdict.code_if_caller_named, category=None, retryable=None)
+    blamed = verdict._replace(code=verdict.code_if_caller_named, category=None, retryable=None)
     is_folder = isinstance(exc, IsADirectoryError)
     for given in case.values.texts:
         for path in verdict.paths:
             if names_path(given, path, is_folder=is_folder):
                 # The caller knows the path as it wrote it.
-                return replace(blamed, file=given if verdict.file else "")
+                return blamed._replace(file=given if verdict.file else "")
         if any(names_url(given, url) for url in verdict.urls):
             return blamed
     return verdict
@@ -641,7 +641,7 @@ def _drop_causes(found: Finding) -> Verdict:
     """
     Return a finding's verdict without its own cause chain, for the exception raised over it.
     """
-    return replace(found.verdict, causes=()) if found.verdict.causes else found.verdict
+    return found.verdict._replace(causes=()) if found.verdict.causes else found.verdict
 
 
 def _any_leaf(exc: BaseException) -> BaseException:
@@ -656,8 +656,7 @@ def _socket_or_disk(exc: BaseException, home: Home) -> Verdict:
         from toolfault.rules.builtins import NO_CONNECTION_ALLOWED  # noqa: PLC0415 -- tables load at the first failure
 
         return NO_CONNECTION_ALLOWED
-    return replace(
-        INTERNAL,
+    return INTERNAL._replace(
         sentence="The server is not permitted to do this on its own system.",
         family="file",
     )

@@ -4,7 +4,6 @@ The meanings of gRPC statuses, by name, for every package that speaks gRPC.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -16,7 +15,7 @@ from toolfault._meanings.rows import (
     permanent,
     refused_values,
 )
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 
 
 _callers: Final = partial(refused_values, origin="upstream")

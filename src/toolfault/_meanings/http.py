@@ -8,7 +8,6 @@ Rule 1: a row holds the status alone; headers and bodies are judged by `toolfaul
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -23,7 +22,7 @@ from toolfault._meanings.rows import (
     refused_values,
     timeout,
 )
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 
 
 _TRANSIENT, _PERMANENT = McpErrorCategory.TRANSIENT, McpErrorCategory.PERMANENT

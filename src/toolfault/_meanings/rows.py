@@ -6,11 +6,10 @@ Rule 1: a row is a `Verdict`. What an answer adds to it (peer, note, wait) repla
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._verdict import Family, Origin, Verdict
+from toolfault._verdict import Family, Origin, Verdict, replace
 
 
 #: What to do, as messages end.

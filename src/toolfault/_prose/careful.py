@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, Final, cast
 
@@ -38,7 +37,7 @@ from toolfault._prose.unwrap import (
 )
 from toolfault._retry_after import wait_in_prose
 from toolfault._text import WINDOW, pattern
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 
 
 __all__ = ["careful", "exact", "looks_failed", "peel"]

@@ -10,7 +10,6 @@ Rule 3: the text of a bug in the client's own code is no report of a tool.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final, TypeGuard
 
 from toolfault._causes import causes_of, leaves_of
@@ -25,7 +24,7 @@ from toolfault._read.result import member, texts_of
 from toolfault._text import WINDOW, text_of
 from toolfault._tracebacks import log_exception
 from toolfault._untrusted import SILENT, build_envelope, decode_envelope, envelope_for_verdict
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 from toolfault.errors import ToolFault
 from toolfault.rules import DEFAULT
 

@@ -9,14 +9,13 @@ answer with status 400.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import OPERATOR, bug, outage, permanent, timeout
 from toolfault._names import qualified_name
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, int_attr
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused

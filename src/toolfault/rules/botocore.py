@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -25,7 +24,7 @@ from toolfault._meanings.rows import (
     server_auth,
 )
 from toolfault._retry_after import delay_from, lower_headers
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr
 from toolfault.rules.http import verdict_for
 from toolfault.rules.stdlib import network_error

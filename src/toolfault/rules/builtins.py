@@ -10,13 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import re
-from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings.rows import NO_USE, OPERATOR, SERVICE, outage, permanent, timeout
-from toolfault._verdict import Family, Rule, Verdict
+from toolfault._verdict import Family, Rule, Verdict, replace
 from toolfault.rules._helpers import (
     attr,
     first_argument,

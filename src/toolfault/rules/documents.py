@@ -7,13 +7,12 @@ A file that can't be read is not the caller's fault by itself; that it came from
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import bug, permanent, refused_values
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import first_argument, int_attr
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final, cast
@@ -17,7 +16,7 @@ from typing import Any, Final, cast
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
 from toolfault._retry_after import delay_from, duration_seconds, lower_headers, parse_seconds
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules import grpc, http
 from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 from toolfault.rules.stdlib import network_error

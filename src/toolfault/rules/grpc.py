@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -18,7 +17,7 @@ from toolfault._meanings.grpc import STATUS, TOO_LARGE, USED_UP, row_for, status
 from toolfault._meanings.limits import is_used_up, names_window
 from toolfault._meanings.rows import UPSTREAM, bug, never_again, permanent, timeout
 from toolfault._retry_after import duration_seconds
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import str_attr
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, cast
 
@@ -16,7 +15,7 @@ from toolfault._meanings.http import FAILED, LIMIT, PROXY_ERRORS, STATUS, USED_U
 from toolfault._meanings.limits import is_used_up, names_limit, names_quota
 from toolfault._meanings.rows import UPSTREAM, never_again
 from toolfault._retry_after import delay_in, limit_in, lower_headers, wait_in_body
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 
 
 __all__ = ["STATUS", "beginning_of", "row_for", "verdict_for"]

@@ -8,13 +8,12 @@ Texts of these classes hold int_attr URLs, so none of them is shown. Their timeo
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import OPERATOR, bug, outage, permanent, timeout
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, int_attr
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import network_error, proxy_refused

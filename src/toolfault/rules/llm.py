@@ -9,7 +9,6 @@ failure in the middle of a stream comes with the status 200 or none, and says it
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -17,7 +16,7 @@ from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, server_auth
 from toolfault._names import qualified_name
 from toolfault._retry_after import delay_from, lower_headers
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.httpx import RULES as HTTPX

@@ -7,13 +7,12 @@ what a rule shows of it gets redacted as any text.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings import jsonrpc
 from toolfault._meanings.rows import LATER, NO_USE, OPERATOR
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, int_attr, str_attr
 
 

@@ -7,13 +7,12 @@ Message Reference"). Most of them stand for a SQLSTATE, which is what decides.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings.rows import OPERATOR, bug, outage, permanent
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, int_attr, str_attr
 from toolfault.rules.sqlstate import verdict_for
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 import socket
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, refused_values
 from toolfault._names import class_name
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, str_attr
 from toolfault.rules.sqlstate import verdict_for
 

@@ -7,14 +7,13 @@ Texts of these classes hold statements and their parameters, so none of them is 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import CHECK, OPERATOR, bug, outage, permanent
 from toolfault._names import class_name, qualified_name
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, str_attr
 from toolfault.rules.sqlstate import verdict_for
 

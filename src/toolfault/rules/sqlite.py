@@ -8,7 +8,6 @@ itself names do.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -22,7 +21,7 @@ from toolfault._meanings.rows import (
     refused_values,
     timeout,
 )
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import first_argument, short_line, str_attr
 
 

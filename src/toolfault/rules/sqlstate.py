@@ -7,7 +7,6 @@ Statements and values never become part of a message; the names of constraints a
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -21,7 +20,7 @@ from toolfault._meanings.rows import (
     server_auth,
     timeout,
 )
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 
 
 _outage: Final = partial(outage, family="database", origin="upstream")

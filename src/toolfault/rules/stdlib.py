@@ -10,7 +10,6 @@ import math
 import re
 import signal
 import socket
-from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
@@ -25,7 +24,7 @@ from toolfault._meanings.rows import (
     timeout,
 )
 from toolfault._names import qualified_name
-from toolfault._verdict import Rule, Verdict, seconds
+from toolfault._verdict import Rule, Verdict, replace, seconds
 from toolfault.rules._helpers import (
     attr,
     first_argument,

@@ -7,12 +7,11 @@ The numbers are those of ClickHouse's ``ErrorCodes.cpp``.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from toolfault._meanings.rows import OPERATOR, bug, outage, permanent
-from toolfault._verdict import Rule, Verdict
+from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules import http
 from toolfault.rules._helpers import first_argument, int_attr, str_attr
 from toolfault.rules.sqlstate import verdict_for
