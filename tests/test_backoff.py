@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
-from toolfault._retry.backoff import jittered, window
+from toolfault._retry.backoff import add_jitter, window
 from toolfault._retry_after import parse_seconds
 
 
@@ -51,12 +51,12 @@ def test_a_window_of_nothing_stays_nothing():
     ],
 )
 def test_a_wait(longest, jitter, chance, at_least, wait):
-    assert wait == jittered(longest, jitter=jitter, chance=chance, at_least=at_least)
+    assert wait == add_jitter(longest, jitter=jitter, chance=chance, at_least=at_least)
 
 
 @given(longest=SECONDS, jitter=SHARE, chance=st.floats(allow_nan=False), at_least=SECONDS)
 def test_a_wait_is_never_under_the_servers_delay_nor_over_both_together(longest, jitter, chance, at_least):
-    wait = jittered(longest, jitter=jitter, chance=chance, at_least=at_least)
+    wait = add_jitter(longest, jitter=jitter, chance=chance, at_least=at_least)
 
     assert at_least <= wait
     assert wait <= max(at_least, longest) + longest or math.isclose(wait, at_least + longest)

@@ -14,7 +14,7 @@ from pathlib import Path
 from toolfault import McpErrorCode, ToolFault
 from toolfault._wire import to_result
 from toolfault.dialects import a2a, a2c_smcp, tool_failure
-from toolfault.dialects._tables import _TABLES, A2A_INTERNAL, comes_back, meaning, translated
+from toolfault.dialects._tables import _TABLES, A2A_INTERNAL, comes_back, meaning, translate
 
 
 PAGE = Path(__file__).parent.parent / "specs" / "dialects.md"
@@ -115,7 +115,7 @@ def codes(source):
 
 
 def cell(code, source, target):
-    image = translated(code, source, target)
+    image = translate(code, source, target)
     text = mark(image, sure=comes_back(code, source, target))
     if target == "mcp":
         _, category, retryable = meaning(code, source)

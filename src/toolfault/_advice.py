@@ -80,7 +80,7 @@ def says_when_to_retry(message: str, wait: int | None) -> bool:
     """
     Tell whether a message says already that the call may be retried, and after this many seconds.
     """
-    return _when(wait) in _said(message)
+    return _when(wait) in _retry_phrases(message)
 
 
 def inert(message: str) -> str:
@@ -108,7 +108,7 @@ _SAYS: Final = (
 )
 
 
-def _said(message: str) -> list[str]:
+def _retry_phrases(message: str) -> list[str]:
     """
     Return when a message says that the call may be retried, in the words of `_when`.
     """
@@ -159,7 +159,7 @@ def read_advice(text: str) -> Advice | None:
         return None
     found = match.groupdict()
     final = found.get("final") is not None
-    when = None if final else found["when"] or next(reversed(_said(message)), None)
+    when = None if final else found["when"] or next(reversed(_retry_phrases(message)), None)
     return Advice(
         message=message,
         code=found.get("code"),

@@ -34,7 +34,7 @@ def cause_of(exc: BaseException) -> BaseException | None:
     return cause
 
 
-def handled_by(exc: BaseException) -> BaseException | None:
+def any_cause_of(exc: BaseException) -> BaseException | None:
     """
     Return the exception that was handled when another was raised, also under ``from None``.
 

@@ -266,7 +266,7 @@ class McpExecuteError(BaseModel):
         for cause in chain:
             if not isinstance(cause, str):
                 _refuse("wrong-type", "cause_chain")
-        return trusted_envelope(
+        return build_trusted(
             code=fold_code(code, revision),
             message=message,
             category=fold_category(category),
@@ -295,7 +295,7 @@ class McpExecuteError(BaseModel):
         return cls.from_wire(obj, revision=revision)
 
 
-def trusted_envelope(
+def build_trusted(
     *,
     code: McpErrorCode,
     message: str,
@@ -378,7 +378,7 @@ def _parse_json(text: str | bytes) -> Any:
     # Members that are ignored may lie as deep as they want.
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text))
-    shallow = _without_depth(text)
+    shallow = _prune_depth(text)
     return json.loads(shallow, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
 
 
@@ -389,7 +389,7 @@ _TOKENS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _CLOSING: Final = {"[": "]", "{": "}"}
 
 
-def _without_depth(text: str) -> str:
+def _prune_depth(text: str) -> str:
     """
     Return a JSON text whose arrays and objects are empty below `_MAX_DEPTH` levels.
 

@@ -198,7 +198,7 @@ def check_keywords(passes_to: type) -> Callable[[_F], _F]:
         theirs = frozenset(inspect.signature(passes_to).parameters)
 
         @functools.wraps(function)
-        def checked(*args: Any, **options: Any) -> Any:
+        def check_and_call(*args: Any, **options: Any) -> Any:
             for given in options.keys() - known:
                 if given in theirs:
                     cure = f"{name}(..., {passes_to.__name__}({given}=...))"
@@ -206,7 +206,7 @@ def check_keywords(passes_to: type) -> Callable[[_F], _F]:
                 raise unknown_option(name, given, sorted(known | theirs))
             return function(*args, **options)
 
-        return cast("_F", checked)
+        return cast("_F", check_and_call)
 
     return decorate
 
@@ -219,10 +219,10 @@ def explain_unknown_options(cls: _C) -> _C:
     known = frozenset(inspect.signature(init).parameters) - {"self"}
 
     @functools.wraps(init)
-    def checked(self: Any, *args: Any, **options: Any) -> None:
+    def check_and_init(self: Any, *args: Any, **options: Any) -> None:
         for name in options.keys() - known:
             raise unknown_option(cls.__name__, name, sorted(known))
         init(self, *args, **options)
 
-    setattr(cls, "__init__", checked)  # noqa: B010 -- type checkers keep the constructor as it is written
+    setattr(cls, "__init__", check_and_init)  # noqa: B010 -- type checkers keep the constructor as it is written
     return cls

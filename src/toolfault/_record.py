@@ -106,7 +106,7 @@ class Record:
             JSON on one line. None: not even the code fits, or no reader would take it.
         """
         for record in (self, replace(self, body=None), replace(self, body=None, fault=None)):
-            text = _written(record) if _fits([record.body, record.fault], limit) else None
+            text = _serialize(record) if _fits([record.body, record.fault], limit) else None
             if text is not None and _size(text) <= limit:
                 return text
         return None
@@ -215,7 +215,7 @@ def _fits(value: object, room: int) -> bool:
     return room >= 0
 
 
-def _written(record: Record) -> str | None:
+def _serialize(record: Record) -> str | None:
     if not _is_code(record.code, record.system):
         return None
     members = {

@@ -70,7 +70,7 @@ def log_exception(
     trouble = sys.exception() if exc is None else exc
     text = None
     if trouble is not None:
-        text = redacted_traceback(trouble, redactor or _default_redactor())
+        text = redact_traceback(trouble, redactor or _default_redactor())
     log.write(logging.ERROR, template, args, text=text)
 
 
@@ -79,7 +79,7 @@ def _default_redactor() -> Redactor:
     return Redactor()
 
 
-def redacted_traceback(exc: BaseException, redactor: Redactor) -> str:
+def redact_traceback(exc: BaseException, redactor: Redactor) -> str:
     """
     Format a traceback, redacted and indented, so that no line of it can pose as a log record.
 

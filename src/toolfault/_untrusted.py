@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, get_args
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
-from toolfault._envelope import InvalidEnvelope, McpExecuteError, trusted_envelope
+from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted
 from toolfault._json import JsonCopier, is_array, is_text
 from toolfault._record import RECORD_FACT, read_record
 from toolfault._redact import Redactor
@@ -77,7 +77,7 @@ def build_envelope(
     Return an envelope with sanitized texts; None for a member takes the code's default.
     """
     default_category, default_retryable = DEFAULTS[code]
-    return trusted_envelope(
+    return build_trusted(
         code=code,
         message=sanitize(message, MESSAGE_BYTES) or SILENT,
         category=default_category if category is None else category,

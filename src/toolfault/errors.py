@@ -26,7 +26,7 @@ from toolfault._codes import (
     category_named,
     code_named,
 )
-from toolfault._envelope import InvalidEnvelope, McpExecuteError, trusted_envelope, whole_seconds
+from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted, whole_seconds
 from toolfault._options import unknown_option
 from toolfault._text import MESSAGE_BYTES, cut, safe_str
 from toolfault._verdict import Outcome
@@ -205,11 +205,11 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
             _check_outcome(outcome)
             wait = None if retry_after_seconds is None else whole_seconds(retry_after_seconds)
             named_category = None if category is None else category_named(category)
-            implied = _implied(code, named_category, _flag(retryable), wait)
+            implied = _infer_retry_fields(code, named_category, _flag(retryable), wait)
             chain = _texts(causes)
         except ValueError as exc:
-            raise ValueError(f"{exc}{_quoted(message)}") from None
-        envelope = trusted_envelope(
+            raise ValueError(f"{exc}{_quote_message(message)}") from None
+        envelope = build_trusted(
             code=code,
             message=message,
             category=implied[0],
@@ -239,7 +239,7 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
         try:
             return code_named(given["code"]), message
         except ValueError as exc:
-            raise ValueError(f"{exc}{_quoted(message)}") from None
+            raise ValueError(f"{exc}{_quote_message(message)}") from None
 
     def __getattr__(self, name: str) -> Any:
         """
@@ -308,7 +308,7 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
         """
         envelope = self.envelope
         shown = [repr(envelope.code.value), repr(envelope.message)]
-        category, retryable = _needed(envelope)
+        category, retryable = _minimal_retry_fields(envelope)
         if category is not None:
             shown.append(f"category={category.value!r}")
         if retryable is not None:
@@ -371,7 +371,7 @@ _OPTIONS: Final = (
 )
 
 
-def _implied(
+def _infer_retry_fields(
     code: McpErrorCode,
     category: McpErrorCategory | None,
     retryable: bool | None,
@@ -390,7 +390,7 @@ def _implied(
     return category, retryable
 
 
-def _needed(envelope: McpExecuteError) -> tuple[McpErrorCategory | None, bool | None]:
+def _minimal_retry_fields(envelope: McpExecuteError) -> tuple[McpErrorCategory | None, bool | None]:
     """
     Return category and retryable as an author must give them; None for what follows from the rest.
     """
@@ -402,7 +402,7 @@ def _needed(envelope: McpExecuteError) -> tuple[McpErrorCategory | None, bool | 
         (None, retryable),
     )
     for one, other in choices:
-        if _implied(code, one, other, wait) == (category, retryable):
+        if _infer_retry_fields(code, one, other, wait) == (category, retryable):
             return one, other
     return category, retryable
 
@@ -426,7 +426,7 @@ def _check_outcome(outcome: object) -> None:
         )
 
 
-def _quoted(message: str) -> str:
+def _quote_message(message: str) -> str:
     return f". The fault's message is: {cut(message, MESSAGE_BYTES)}"
 
 

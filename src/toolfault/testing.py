@@ -104,7 +104,7 @@ class FailingTool:
         # It fails as a function of the test's own module would: what is raised on purpose there, is
         # on purpose here. A frame is the only way to that module.
         home = sys._getframe(1).f_globals  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        self._raise = FunctionType(_raised.__code__, home)
+        self._raise = FunctionType(_raise.__code__, home)
         self.__wrapped__ = FunctionType(_answers.__code__, home)
 
     async def __call__(self) -> str:
@@ -136,7 +136,7 @@ def _is_exception(value: object) -> bool:
     )
 
 
-def _raised(failure: BaseException) -> None:
+def _raise(failure: BaseException) -> None:
     raise failure
 
 

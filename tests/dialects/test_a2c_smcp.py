@@ -27,7 +27,7 @@ from toolfault.dialects.a2c_smcp import (
     InvalidPayload,
     Version,
     VersionMismatch,
-    acknowledged,
+    ack_codes,
     agent_error,
     agent_view,
     assignments,
@@ -38,11 +38,11 @@ from toolfault.dialects.a2c_smcp import (
     encode,
     is_gated,
     is_protocol_error_payload,
+    nest_in_details,
     read_close,
     read_refusal,
     read_tool_result,
-    sheltered,
-    unsheltered,
+    restore_from_details,
     user_text,
     write_cancelled,
     write_tool_result,
@@ -100,12 +100,12 @@ def test_codes_and_meanings_by_version():
 
 def test_no_code_of_a_tool_result_or_a_handshake_is_sent_in_an_acknowledgement():
     for protocol in PROTOCOLS:
-        assert not acknowledged(protocol) & {*range(4001, 4009), 4102}
-        assert acknowledged(protocol) <= closed_set(protocol)
+        assert not ack_codes(protocol) & {*range(4001, 4009), 4102}
+        assert ack_codes(protocol) <= closed_set(protocol)
 
 
 @pytest.mark.parametrize(
-    "ask", [closed_set, assignments, acknowledged, lambda p: encode(ToolFault("internal", "m"), protocol=p)]
+    "ask", [closed_set, assignments, ack_codes, lambda p: encode(ToolFault("internal", "m"), protocol=p)]
 )
 def test_an_unknown_version_is_an_error_at_once(ask):
     with pytest.raises(ValueError, match="no version of A2C-SMCP; there are 0.2, 0.3, 0.4, 0.5"):
@@ -486,7 +486,7 @@ def test_every_envelope_comes_back(fault, protocol, carrier):
 def test_no_receiver_takes_it_for_a_success(code, protocol):
     sent = encode(ToolFault(code, "m"), protocol=protocol)
 
-    assert sent.get("isError") is True or sent["code"] in acknowledged(protocol)
+    assert sent.get("isError") is True or sent["code"] in ack_codes(protocol)
     assert sent.get("code") not in range(4001, 4009)
 
 
@@ -622,21 +622,21 @@ def test_unknown_members_survive_older_shapes(known, details):
     """
     body = FUTURE if details is None else FUTURE | {"details": details}
     payload = ErrorPayload.from_wire(body)
-    left = {name: value for name, value in sheltered(payload).to_wire().items() if name in known}
+    left = {name: value for name, value in nest_in_details(payload).to_wire().items() if name in known}
 
     assert set(left) < {*FUTURE, "details"}
-    assert unsheltered(ErrorPayload.from_wire(left)) == payload
+    assert restore_from_details(ErrorPayload.from_wire(left)) == payload
     assert encode(decode(left)) == body
 
 
 def test_what_is_kept_in_details_is_a_claim():
     payload = ErrorPayload.from_wire(FUTURE)
-    other = ErrorPayload.new(404, "m").with_details(sheltered(payload).details)
+    other = ErrorPayload.new(404, "m").with_details(nest_in_details(payload).details)
 
-    assert unsheltered(other) is other
-    assert unsheltered(payload) is payload
+    assert restore_from_details(other) is other
+    assert restore_from_details(payload) is payload
     large = payload.with_detail("a", "x" * MAX_RECORD)
-    assert sheltered(large) is large
+    assert nest_in_details(large) is large
 
 
 # ---- the room
@@ -671,7 +671,7 @@ def test_no_record_smuggles_a_code_into_an_acknowledgement(code, shape, profile,
 
         sent = encode(fault, protocol=protocol)
 
-        assert sent.get("isError") is True or sent["code"] in acknowledged(protocol)
+        assert sent.get("isError") is True or sent["code"] in ack_codes(protocol)
         assert "code" not in encode(fault, protocol=protocol, carrier="tool_result")
         assert "code" not in sent or "content" not in sent
 

@@ -14,7 +14,7 @@ from toolfault._record import MAX_RECORD, RECORD_FACT, Record, read_record, sani
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
 from toolfault.dialects import MemoryStore
 from toolfault.dialects._bridge import fits, inbound, original, outbound
-from toolfault.dialects._tables import _TABLES, comes_back, meaning, reason_in, translated
+from toolfault.dialects._tables import _TABLES, comes_back, meaning, reason_in, translate
 
 
 QUOTA = ToolFault(
@@ -56,7 +56,7 @@ def said(fault):
 def test_every_code_of_the_contract_has_an_image():
     for (source, target), table in _TABLES.items():
         if source == "mcp":
-            assert {translated(code.value, source, target) for code in McpErrorCode} >= {*table.rows.values()}
+            assert {translate(code.value, source, target) for code in McpErrorCode} >= {*table.rows.values()}
         if target == "mcp":
             assert {*table.rows.values(), table.other} <= {code.value for code in McpErrorCode}
 
@@ -83,7 +83,7 @@ def test_no_table_leads_to_a_number_that_may_not_be_sent():
     ],
 )
 def test_ways_without_a_table_of_their_own(code, source, target, image):
-    assert translated(code, source, target) == image
+    assert translate(code, source, target) == image
 
 
 def test_a_code_comes_back_or_does_not():

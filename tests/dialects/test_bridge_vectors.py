@@ -15,7 +15,7 @@ from toolfault._record import RECORD_KEY, read_record
 from toolfault._wire import to_result
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects._bridge import original
-from toolfault.dialects._tables import comes_back, meaning, translated
+from toolfault.dialects._tables import comes_back, meaning, translate
 
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -47,7 +47,7 @@ def map_code(given, expect):
     source = given.get("profile", given["from"])
     reason = given.get("reason")
 
-    image = translated(given["code"], source, given["to"], reason)
+    image = translate(given["code"], source, given["to"], reason)
 
     assert image == expect["code"]
     assert type(image) is type(expect["code"])
@@ -106,7 +106,7 @@ def receive(given, expect):
 
 
 def emit_ack(given, expect):
-    code = McpErrorCode(translated(given["a2c_code"], "a2c", "mcp"))
+    code = McpErrorCode(translate(given["a2c_code"], "a2c", "mcp"))
 
     sent = a2c_smcp.encode(ToolFault(code, "m"))
 

@@ -96,25 +96,25 @@ def test_bands(code, band):
 @pytest.mark.parametrize("code", [None, True, "-32602", -32602.0, [], {}])
 def test_what_is_no_number_means_nothing(code):
     assert jsonrpc.meaning(code) is None
-    assert jsonrpc.bridged(code) == -32603
+    assert jsonrpc.sendable_code(code) == -32603
 
 
 @pytest.mark.parametrize("code", [2**63, -(2**63) - 1, 10**400])
 def test_what_no_other_language_holds_is_not_passed_on(code):
-    assert jsonrpc.bridged(code) == -32603
+    assert jsonrpc.sendable_code(code) == -32603
 
 
 def test_no_number_of_a2a_gets_onto_an_error_of_mcp():
     own = {row.code for row in a2a.ERRORS.values()} | {A2aError(variant).code() for variant in Variant}
 
-    crossed = {code: jsonrpc.bridged(code) for code in own}
+    crossed = {code: jsonrpc.sendable_code(code) for code in own}
 
     assert {code for code, bridged in crossed.items() if code == bridged} == {-32700, -32600, -32601, -32602, -32603}
 
 
 @given(st.integers(), st.sampled_from(REVISIONS))
 def test_what_a_bridge_sends_may_be_sent(code, revision):
-    assert jsonrpc.may_be_sent(jsonrpc.bridged(code), revision)
+    assert jsonrpc.may_be_sent(jsonrpc.sendable_code(code), revision)
 
 
 @pytest.mark.parametrize("code", McpErrorCode)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
-from toolfault._causes import handled_by
+from toolfault._causes import any_cause_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._judge.caller_values import CallerValues, Hosts
 from toolfault._judge.deliberate import Home
@@ -21,7 +21,7 @@ from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
 from toolfault._registry import Registry
 from toolfault._text import safe_repr, safe_str, text_of, text_with_ends
-from toolfault._tracebacks import redacted_traceback
+from toolfault._tracebacks import redact_traceback
 from toolfault._verdict import Family, Rule, Verdict
 from toolfault.errors import ToolFault
 
@@ -251,7 +251,7 @@ def ask_rule(name: str, rule: Rule, exc: BaseException, redactor: Redactor) -> V
     except KeyboardInterrupt:
         raise
     except BaseException as trouble:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
-        traceback = redacted_traceback(trouble, redactor)
+        traceback = redact_traceback(trouble, redactor)
         log.error("the rule for %s raised and is passed over\n%s", name, traceback)
         return None
 
@@ -287,13 +287,13 @@ def _remove_leaks(case: Case, exc: BaseException) -> str:
         from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
 
         text = quotable(exc, verdict)
-    link = handled_by(exc)
+    link = any_cause_of(exc)
     for _ in range(_MAX_QUOTED):
         if link is None or not text:
             break
         if not isinstance(link, ToolFault):
             text = _remove_quoted_leaks(case, link, text)
-        link = handled_by(link)
+        link = any_cause_of(link)
     return text
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from toolfault._causes import causes_of, is_group, leaves_of
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._envelope import trusted_envelope
+from toolfault._envelope import build_trusted
 from toolfault._judge.case import (
     SILENT,
     Case,
@@ -87,7 +87,7 @@ def compose(case: Case, exc: BaseException, finding: Finding, failure_id: str) -
     verdict = _apply_policy(case, finding)
     code, category, retryable = with_defaults(verdict)
     message = _message(case, finding, verdict, code, failure_id)
-    envelope = trusted_envelope(
+    envelope = build_trusted(
         code=code,
         message=message,
         category=category,

@@ -16,7 +16,7 @@ import sys
 from dataclasses import replace
 from typing import Final
 
-from toolfault._causes import handled_by, is_group, leaves_of
+from toolfault._causes import any_cause_of, is_group, leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._judge.arguments import (
     find_crashed_validator,
@@ -187,7 +187,7 @@ def _stray_cancellation(case: Case, exc: BaseException, depth: int) -> Finding |
     """
     Judge a cancellation that nobody asked for by what it was raised from; None: nothing tells.
     """
-    handled = handled_by(exc) if is_cancelled(exc) and depth < _MAX_DEPTH else None
+    handled = any_cause_of(exc) if is_cancelled(exc) and depth < _MAX_DEPTH else None
     if handled is None:
         return None
     found = _find_handled(case, handled, depth)
@@ -231,7 +231,7 @@ def _unknown_library(
         verdict_by_status,
     )
 
-    handled = handled_by(exc) if depth < _MAX_DEPTH else None
+    handled = any_cause_of(exc) if depth < _MAX_DEPTH else None
     inner = None if handled is None else _find_handled(case, handled, depth)
     if (found := verdict_by_status(exc)) is not None:
         # The exception below may still have the headers.
@@ -302,7 +302,7 @@ def _judge_over_handled(case: Case, exc: BaseException, name: str, depth: int) -
     """
     Judge a general exception by what was handled when it was raised; None if nothing was.
     """
-    handled = handled_by(exc)
+    handled = any_cause_of(exc)
     if handled is None:
         return None
     text = author_text(case, exc)
@@ -426,7 +426,7 @@ def _own_verdict(case: Case, exc: BaseException, text: str, depth: int) -> tuple
         return based
     if (carried := verdict_by_status(exc)) is not None:
         return carried, "by the HTTP status that it carries"
-    handled = handled_by(exc) if depth < _MAX_DEPTH else None
+    handled = any_cause_of(exc) if depth < _MAX_DEPTH else None
     if handled is not None:
         found = _find_handled(case, handled, depth)
         if found.verdict.family in _WEIGHTY:

@@ -23,7 +23,7 @@ from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
 from toolfault._text import one_line, text_of
-from toolfault._tracebacks import is_cheap_to_format, redacted_traceback
+from toolfault._tracebacks import is_cheap_to_format, redact_traceback
 
 
 LogTracebacks: TypeAlias = Literal["full", "redacted"]
@@ -104,7 +104,7 @@ class Reporter:
     ) -> None:
         template, text = "Tool %r crashed again: %s", _SHOWN_BEFORE
         if self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
-            template, text = "Tool %r crashed: %s", redacted_traceback(exc, redactor)
+            template, text = "Tool %r crashed: %s", redact_traceback(exc, redactor)
         # Whoever formats exc_info reads attributes that a hostile class overrides, without a bound.
         held = exc if self._holds_exceptions and is_cheap_to_format(exc) else None
         log.write(logging.ERROR, template, args, exc=held, text=text, extra=extra)

@@ -13,12 +13,12 @@ from toolfault._meanings.rows import (
     UPSTREAM,
     outage,
     permanent,
-    refused_values,
+    value_refusal,
 )
 from toolfault._verdict import Verdict, replace
 
 
-_callers: Final = partial(refused_values, origin="upstream")
+_callers: Final = partial(value_refusal, origin="upstream")
 _service: Final = partial(permanent, family="http", origin="upstream")
 _outage: Final = partial(outage, family="http", origin="upstream")
 

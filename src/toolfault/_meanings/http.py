@@ -19,15 +19,15 @@ from toolfault._meanings.rows import (
     UPSTREAM,
     outage,
     permanent,
-    refused_values,
     timeout,
+    value_refusal,
 )
 from toolfault._verdict import Verdict, replace
 
 
 _TRANSIENT, _PERMANENT = McpErrorCategory.TRANSIENT, McpErrorCategory.PERMANENT
 
-_callers: Final = partial(refused_values, origin="upstream")
+_callers: Final = partial(value_refusal, origin="upstream")
 _tools: Final = partial(permanent, family="http", origin="upstream")
 _outage: Final = partial(outage, family="http", origin="upstream")
 

@@ -124,7 +124,7 @@ def bug(sentence: str, *, note: str = "", advice: str = NO_USE, family: Family =
     )
 
 
-def refused_values(
+def value_refusal(
     sentence: str,
     *,
     note: str = "",

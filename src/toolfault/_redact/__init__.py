@@ -125,7 +125,7 @@ class Redactor:
         """
         Return a text without secrets: the known ones, and what looks like one.
         """
-        known = self._known()
+        known = self._current_secrets()
         for _ in range(_ROUNDS):
             before = text
             text = redact_families(known.redact(text))
@@ -133,7 +133,7 @@ class Redactor:
                 break
         return text
 
-    def _known(self) -> KnownSecrets:
+    def _current_secrets(self) -> KnownSecrets:
         if self._environment.read():
             self._seen.clear()
         return self._environment.known
@@ -153,7 +153,7 @@ class Redactor:
         """
         Return what may leave of a text, in at most *limit* bytes of UTF-8.
         """
-        known_secrets = self._known()
+        known_secrets = self._current_secrets()
         # Tables say the same sentences over and over; what has a path depends on the caller.
         if self._extra is not None or len(text) > _SHORT or "/" in text or "\\" in text:
             return self._scrub(text, limit, known, known_secrets)

@@ -91,9 +91,9 @@ def keep_first_letters(text: str) -> str:
     """
     if "\x1b" not in text and "\x9b" not in text:
         return text
-    return pattern(_INTRODUCER).sub(_without_introducer, text)
+    return pattern(_INTRODUCER).sub(_strip_introducer, text)
 
 
-def _without_introducer(found: re.Match[str]) -> str:
+def _strip_introducer(found: re.Match[str]) -> str:
     name = found[1]
     return found[0] if strength_of(name) == strength_of(name[1:]) else ""

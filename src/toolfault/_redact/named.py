@@ -149,7 +149,7 @@ def _secret_after(text: str, separator: re.Match[str], name: Name) -> tuple[int,
             return _NOWHERE
         strength = WEAK
     if opening is not None:
-        return _between_quotes(text, opening, strength)
+        return _quotation_span(text, opening, strength)
     if separator[0] == ":" and name.before[-1:] == ":":
         # A list with colons, such as an ARN, is no pair; a secret in it must look like one.
         start, end = _bare_value(text, separator, strength, query=query)
@@ -216,7 +216,7 @@ def _value_on_next_line(text: str, start: int) -> tuple[int, int]:
     return (start, end) if looks_chosen(text[start:end], is_value=True) else _NOWHERE
 
 
-def _between_quotes(text: str, opening: re.Match[str], strength: int) -> tuple[int, int]:
+def _quotation_span(text: str, opening: re.Match[str], strength: int) -> tuple[int, int]:
     start = opening.end()
     end = _match_end(_QUOTED.get(opening[1], _QUOTED_TWICE), text, start)
     value = text[start:end]
@@ -272,7 +272,7 @@ def authorization(text: str, after: int, opening: re.Match[str] | None) -> tuple
         opening: The quote that the value begins with, if any.
     """
     if opening is not None:
-        return _quoted_authorization(text, opening)
+        return _authorization_span(text, opening)
     found = pattern(_AUTHORIZATION).match(text, after)
     if found is None:
         return _NOWHERE
@@ -285,8 +285,8 @@ def authorization(text: str, after: int, opening: re.Match[str] | None) -> tuple
     return _NOWHERE
 
 
-def _quoted_authorization(text: str, opening: re.Match[str]) -> tuple[int, int]:
-    start, end = _between_quotes(text, opening, SECRET)
+def _authorization_span(text: str, opening: re.Match[str]) -> tuple[int, int]:
+    start, end = _quotation_span(text, opening, SECRET)
     scheme = pattern(_SCHEME_NAME).match(text, start, end)
     start = scheme.end() if scheme else start
     return (start, end) if is_secret(text[start:end], SECRET) else _NOWHERE
@@ -319,7 +319,7 @@ _COOKIES: Final = r"""(?xi)
 
 def _cookies(text: str, after: int, opening: re.Match[str] | None) -> tuple[int, int]:
     if opening is not None:
-        return _between_quotes(text, opening, SECRET)
+        return _quotation_span(text, opening, SECRET)
     start = _match_end(_BLANK, text, after)
     if text.startswith(REMOVED, start):
         return _NOWHERE

@@ -117,15 +117,15 @@ def spellings(secret: str) -> set[str]:
     found = {secret, clean(secret).strip()}
     if _SHORTEST_SPELLED <= len(secret) <= _LONGEST_SPELLED:
         raw = secret.encode("utf-8", "replace")
-        found |= _in_base64(raw)
+        found |= _base64_spellings(raw)
         found |= {raw.hex(), raw.hex().upper(), raw.hex(":"), raw.hex(" ")}
-        found |= _in_urls(raw)
-        found |= _in_quotes(secret, raw)
-        found |= _in_html(secret)
+        found |= _url_spellings(raw)
+        found |= _literal_spellings(secret, raw)
+        found |= _html_spellings(secret)
     return {spelling for spelling in found if len(spelling) >= SHORTEST}
 
 
-def _in_base64(raw: bytes) -> set[str]:
+def _base64_spellings(raw: bytes) -> set[str]:
     # Alone, and what is the same whatever stands before and after it: "user:secret" and its like.
     found: set[str] = set()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -139,13 +139,13 @@ def _in_base64(raw: bytes) -> set[str]:
     return found
 
 
-def _in_urls(raw: bytes) -> set[str]:
+def _url_spellings(raw: bytes) -> set[str]:
     upper = {quote(raw, safe=""), quote(raw), quote_plus(raw), quote(raw, safe="!*'()~")}
     upper |= {quote(quote(raw, safe=""), safe="")}
     return upper | {pattern(_PERCENT).sub(_lower, spelling) for spelling in upper}
 
 
-def _in_quotes(secret: str, raw: bytes) -> set[str]:
+def _literal_spellings(secret: str, raw: bytes) -> set[str]:
     in_json = json.dumps(secret)[1:-1]
     found = {
         in_json,
@@ -160,7 +160,7 @@ def _in_quotes(secret: str, raw: bytes) -> set[str]:
     return found | {pattern(_UNICODE_ESCAPE).sub(_upper, spelling) for spelling in found}
 
 
-def _in_html(secret: str) -> set[str]:
+def _html_spellings(secret: str) -> set[str]:
     named = html.escape(secret)
     decimal = named.replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
     return {

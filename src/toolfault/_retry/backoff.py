@@ -26,7 +26,7 @@ def window(number: int, *, initial: float, maximum: float) -> float:
     return min(maximum, initial * 2.0 ** min(number - 1, _MAX_DOUBLINGS))
 
 
-def jittered(longest: float, *, jitter: float, chance: float, at_least: float = 0.0) -> float:
+def add_jitter(longest: float, *, jitter: float, chance: float, at_least: float = 0.0) -> float:
     """
     Return a wait in seconds; with full jitter and no minimum it lies from 0 to *longest*.
 

@@ -39,7 +39,7 @@ def observe(openers: Sequence[Opener]) -> AbstractContextManager[Report]:
     Return a context manager that enters all observers, and gives the function that reports to them.
     """
     # Most calls are not observed.
-    return _observed(openers) if openers else _UNOBSERVED
+    return _open_observers(openers) if openers else _UNOBSERVED
 
 
 def _ignore(_value: object) -> None:
@@ -50,7 +50,7 @@ _UNOBSERVED: Final = contextlib.nullcontext(_ignore)
 
 
 @contextlib.contextmanager
-def _observed(openers: Sequence[Opener]) -> Generator[Report]:
+def _open_observers(openers: Sequence[Opener]) -> Generator[Report]:
     with contextlib.ExitStack() as stack:
         reports: list[Callable[[Any], object]] = []
         for opener in openers:

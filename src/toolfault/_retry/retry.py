@@ -263,7 +263,7 @@ class Retry:
                     tool = await _find_tool(tool)
                 wait = state.after(outcome.fault, tool)
                 if wait is None:
-                    retried = state.ended(outcome)
+                    retried = state.finish(outcome)
                     report(retried)
                     return retried
                 with state.waiting():
@@ -316,7 +316,7 @@ class Retry:
                     tool = _find_tool_sync(tool)
                 wait = state.after(outcome.fault, tool)
                 if wait is None:
-                    retried = state.ended(outcome)
+                    retried = state.finish(outcome)
                     report(retried)
                     return retried
                 with state.waiting():

@@ -16,7 +16,7 @@ from toolfault._json import as_flag
 from toolfault._options import flag
 from toolfault._read.result import member
 from toolfault._retry.attempts import Attempt, Retried, RetryObserver, Stopped
-from toolfault._retry.backoff import jittered, window
+from toolfault._retry.backoff import add_jitter, window
 from toolfault._retry.observers import Report, call_hook, observe
 from toolfault.errors import ToolFault
 
@@ -167,7 +167,7 @@ class RetryState:
         self._record(fault, wait, stopped)
         return wait
 
-    def ended(self, outcome: Outcome) -> Retried[Any]:
+    def finish(self, outcome: Outcome) -> Retried[Any]:
         """
         Return the end of the call.
         """
@@ -208,7 +208,7 @@ class RetryState:
         initial = retry.wait_initial
         if _is_limit(fault):
             initial = max(initial, _QUOTA_INITIAL)
-        return jittered(
+        return add_jitter(
             window(self.number, initial=initial, maximum=retry.wait_max),
             jitter=retry.wait_jitter,
             chance=retry.random(),

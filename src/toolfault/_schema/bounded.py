@@ -73,7 +73,7 @@ class BoundedValidator:
         try:
             self._kind = _kind_of(schema)
             self.flaw = _flaw_of(schema, self._kind) if is_checked else None
-            if keywords := _evaluated(self._kind):
+            if keywords := _draft_keywords(self._kind):
                 document = Document(
                     schema, keywords[0], is_legacy=keywords[1], is_lenient=is_lenient
                 )
@@ -147,7 +147,7 @@ class BoundedValidator:
 
             # With a registry of its own it fetches nothing.
             self._fallback = _counting(self._kind)(
-                _without_costly_patterns(self.root), registry=EMPTY_REGISTRY
+                _drop_costly_patterns(self.root), registry=EMPTY_REGISTRY
             )
         size = _size(value, [units])
         token = _work.set(([units], _KEYWORD + size // 8))
@@ -171,7 +171,7 @@ def _kind_of(schema: Any) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _evaluated(kind: Any) -> tuple[frozenset[str], bool] | None:
+def _draft_keywords(kind: Any) -> tuple[frozenset[str], bool] | None:
     """
     Return the keywords of a draft, and whether it is 7 or older. None: jsonschema evaluates it.
     """
@@ -198,7 +198,7 @@ def _flaw_of(schema: Any, kind: Any) -> Exception | None:
     from jsonschema import SchemaError  # noqa: PLC0415 -- as above
 
     try:
-        keywords = _evaluated(kind)
+        keywords = _draft_keywords(kind)
         if keywords is None:
             return _flaw_by_jsonschema(schema, kind)
         document = Document(_meta_schema(kind), keywords[0], is_legacy=keywords[1])
@@ -271,7 +271,7 @@ def _counting(kind: Any) -> Any:
 
     extend: Any = validators.extend
 
-    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+    def count_work(function: Callable[..., Any]) -> Callable[..., Any]:
         def keyword(validator: Any, demand: Any, instance: Any, schema: Any) -> Any:
             work, units = _work.get()
             spend(work, units)
@@ -292,18 +292,18 @@ def _counting(kind: Any) -> Any:
     ours: dict[str, Callable[..., Any]] = {"pattern": pattern, "uniqueItems": unique_items}
     functions: dict[str, Any] = {**kind.VALIDATORS, **ours}
     names = kind.VALIDATORS.keys()
-    return extend(kind, {name: counted(functions[name]) for name in names})
+    return extend(kind, {name: count_work(functions[name]) for name in names})
 
 
-def _without_costly_patterns(schema: Any) -> Any:
+def _drop_costly_patterns(schema: Any) -> Any:
     """
     Return a schema whose names of members Python's engine searches in bounded time.
     """
     if isinstance(schema, list):
-        return [_without_costly_patterns(item) for item in schema]
+        return [_drop_costly_patterns(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {name: _without_costly_patterns(member) for name, member in schema.items()}
+    made = {name: _drop_costly_patterns(member) for name, member in schema.items()}
     patterns = schema.get("patternProperties")
     if isinstance(patterns, dict) and any(
         python_steps(str(pattern), _MAX_NAME) > _MAX_STEPS for pattern in patterns

@@ -185,7 +185,7 @@ class Schema:
         for part in self._parts:
             yield from part.errors(value, work)
 
-    def below(self, value: Any, work: Work, path: Any = None, place: Any = None) -> Iterator[Any]:
+    def descend(self, value: Any, work: Work, path: Any = None, place: Any = None) -> Iterator[Any]:
         """
         Return what does not fit, seen from the value or the schema around.
         """
@@ -476,7 +476,7 @@ class _Members:
                 if keyword == "additionalProperties" and self._is_closed:
                     surplus[name] = inner
                 else:
-                    yield from _inside(keyword, part.below(inner, work, name, place))
+                    yield from _prefix_keyword(keyword, part.descend(inner, work, name, place))
         if surplus:
             # Only what is unknown, so that nobody has to search for it again.
             yield self._schema.error("additionalProperties", surplus, schema={})
@@ -491,10 +491,10 @@ def _reference(schema: Schema, demand: str) -> Part:
     def target() -> Schema:
         found = references.get(demand)
         if found is None:
-            found = references[demand] = schema.part(resolved())
+            found = references[demand] = schema.part(resolve())
         return found
 
-    def resolved() -> Any:
+    def resolve() -> Any:
         document = schema.document
         try:
             return _resolve(document.root, demand)
@@ -508,7 +508,7 @@ def _reference(schema: Schema, demand: str) -> Part:
         spend(work, _COST)
         return (references.get(demand) or target()).fits(value, work)
 
-    return Part(fits, lambda value, work: target().below(value, work))
+    return Part(fits, lambda value, work: target().descend(value, work))
 
 
 def _resolve(root: dict[str, Any], reference: str) -> Any:
@@ -551,12 +551,12 @@ def _all_of(schema: Schema, demand: list[Any]) -> Part:
 
     def errors(value: Any, work: Work) -> Iterator[Any]:
         for index, part in enumerate(parts):
-            yield from _inside("allOf", part.below(value, work, place=index))
+            yield from _prefix_keyword("allOf", part.descend(value, work, place=index))
 
     return Part(fits, errors)
 
 
-def _inside(keyword: str, errors: Iterable[Any]) -> Iterator[Any]:
+def _prefix_keyword(keyword: str, errors: Iterable[Any]) -> Iterator[Any]:
     for error in errors:
         error.schema_path.appendleft(keyword)
         yield error
@@ -564,7 +564,9 @@ def _inside(keyword: str, errors: Iterable[Any]) -> Iterator[Any]:
 
 def _context(parts: list[Schema], value: Any, work: Work) -> list[Any]:
     return [
-        error for index, part in enumerate(parts) for error in part.below(value, work, place=index)
+        error
+        for index, part in enumerate(parts)
+        for error in part.descend(value, work, place=index)
     ]
 
 
@@ -621,7 +623,7 @@ def _if(schema: Schema, demand: Any) -> Part:
 
     def errors(value: Any, work: Work) -> Iterator[Any]:
         name = branch(value, work)
-        yield from _inside("if", branches[name].below(value, work, place=name))
+        yield from _prefix_keyword("if", branches[name].descend(value, work, place=name))
 
     return Part(lambda value, work: branches[branch(value, work)].fits(value, work), errors)
 
@@ -650,7 +652,7 @@ def _each_item(part: Schema, first: int, keyword: str) -> Part:
     def errors(value: Any, work: Work) -> Iterator[Any]:
         if isinstance(value, list):
             for index in range(first, len(value)):
-                yield from _inside(keyword, part.below(value[index], work, index))
+                yield from _prefix_keyword(keyword, part.descend(value[index], work, index))
 
     return Part(fits, errors)
 
@@ -667,7 +669,7 @@ def _prefix_items(schema: Schema, demand: list[Any], keyword: str = "prefixItems
     def errors(value: Any, work: Work) -> Iterator[Any]:
         if isinstance(value, list):
             for index, (part, item) in enumerate(zip(parts, value, strict=False)):
-                yield from _inside(keyword, part.below(item, work, index, index))
+                yield from _prefix_keyword(keyword, part.descend(item, work, index, index))
 
     return Part(fits, errors)
 
@@ -728,7 +730,7 @@ def _dependencies(keyword: str) -> Callable[[Schema, dict[str, Any]], Part]:
                 spend(work, _COST + len(needs))
                 for name, part in needs.items():
                     if name in value:
-                        yield from _inside(keyword, part.below(value, work, place=name))
+                        yield from _prefix_keyword(keyword, part.descend(value, work, place=name))
 
         return Part(fits, errors)
 

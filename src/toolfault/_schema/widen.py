@@ -67,7 +67,7 @@ def widen_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     if _is_widened(schema) and _takes_envelopes(schema):
         return dict(schema)
-    for widened in (_root_required, _nested):
+    for widened in (_root_required, _nest):
         candidate = widened(schema)
         if candidate is not None and (_is_plain(schema) or _takes_envelopes(candidate)):
             return candidate
@@ -132,7 +132,7 @@ def _root_required(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     return widened
 
 
-def _nested(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+def _nest(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     # "#" would come to mean the widened root.
     if _refers_to_root(schema):
         return None

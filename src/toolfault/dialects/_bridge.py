@@ -25,7 +25,7 @@ from toolfault._tracebacks import log_exception
 from toolfault._untrusted import build_envelope, decode_envelope, read_facts
 from toolfault._verdict import Outcome
 from toolfault._wire import to_result
-from toolfault.dialects._tables import Code, Vocabulary, meaning, reason_in, translated
+from toolfault.dialects._tables import Code, Vocabulary, meaning, reason_in, translate
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -85,7 +85,7 @@ def outbound(
     return Outbound(
         code=image(record, vocabulary),
         message=encodable(fault.envelope.message),
-        record=_deposited(record, store, limit),
+        record=_deposit(record, store, limit),
         body=record.body if own else None,
         version=record.version if own else "",
     )
@@ -135,9 +135,9 @@ def inbound(
         peer's values.
     """
     as_came = body if received is None else received
-    kept = _resolved(read_record(record), store)
+    kept = _resolve(read_record(record), store)
     if kept is not None and fits(kept, vocabulary, (code, *among)):
-        return _restored(kept, message, found_in, as_came, store)
+        return _restore(kept, message, found_in, as_came, store)
     known, category, retryable = meaning(code, vocabulary, reason)
     envelope = build_envelope(
         known,
@@ -149,7 +149,7 @@ def inbound(
     )
     system: System = "a2a" if vocabulary == DROID else vocabulary
     profile = DROID if vocabulary == DROID else profile
-    facts = _carried(
+    facts = _record_facts(
         Record(system=system, code=code, profile=profile, version=version, body=body), store
     )
     return ToolFault.of(envelope, outcome=outcome, facts=facts, received=as_came, found_in=found_in)
@@ -160,7 +160,7 @@ def original(fault: ToolFault, store: RecordStore | None = None) -> Record:
     Return a fault's record: the foreign one it carries if that still fits its code, else its own.
     """
     ours = _own_form(fault)
-    record = _resolved(read_record(fault.facts.get(RECORD_FACT)), store)
+    record = _resolve(read_record(fault.facts.get(RECORD_FACT)), store)
     if record is not None and fits(record, "mcp", (fault.envelope.code.value,)):
         return replace(record, fault=ours)
     envelope: dict[str, Any] = ours["error"]
@@ -184,7 +184,7 @@ def _vocabulary_of(record: Record) -> Vocabulary:
 
 def image(record: Record, vocabulary: Vocabulary) -> Code:
     source = _vocabulary_of(record)
-    return translated(record.code, source, vocabulary, reason_in(record.body, source))
+    return translate(record.code, source, vocabulary, reason_in(record.body, source))
 
 
 def _own_form(fault: ToolFault) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _envelope_in(record: Record) -> McpExecuteError | None:
     return decode_envelope(as_mapping(record.fault).get("error"))
 
 
-def _restored(
+def _restore(
     record: Record, message: object, found_in: FoundIn, received: object, store: RecordStore | None
 ) -> ToolFault:
     envelope = _envelope_in(record)
@@ -232,7 +232,7 @@ def _restored(
     # There is one record of a failure; what stands in another is nobody's claim.
     facts.pop(RECORD_FACT, None)
     if record.system != "mcp" or record.body is not None:
-        facts |= _carried(replace(record, fault=None), store)
+        facts |= _record_facts(replace(record, fault=None), store)
     if record.system == "mcp" and record.body is not None:
         received = record.body
     return ToolFault.of(
@@ -243,12 +243,12 @@ def _restored(
 # ---- records on their way
 
 
-def _carried(record: Record, store: RecordStore | None) -> dict[str, Any]:
-    text = _deposited(record, store, MAX_RECORD)
+def _record_facts(record: Record, store: RecordStore | None) -> dict[str, Any]:
+    text = _deposit(record, store, MAX_RECORD)
     return {} if text is None else {RECORD_FACT: text}
 
 
-def _deposited(record: Record, store: RecordStore | None, limit: int) -> str | None:
+def _deposit(record: Record, store: RecordStore | None, limit: int) -> str | None:
     """
     Return what travels of a record: all that fits, or a handle to what a store keeps.
     """
@@ -263,7 +263,7 @@ def _deposited(record: Record, store: RecordStore | None, limit: int) -> str | N
     return replace(record, body=None, fault=None, handle=handle).to_text(limit)
 
 
-def _resolved(record: Record | None, store: RecordStore | None) -> Record | None:
+def _resolve(record: Record | None, store: RecordStore | None) -> Record | None:
     """
     Return the whole record behind a handle; the record itself if the store knows no more.
     """

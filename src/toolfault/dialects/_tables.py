@@ -65,7 +65,7 @@ class Table:
         return self.rows.get(code, self.other)
 
 
-def _inverted(groups: dict[Code, tuple[Code, ...]]) -> dict[Code, Code]:
+def _invert(groups: dict[Code, tuple[Code, ...]]) -> dict[Code, Code]:
     return {code: image for image, codes in groups.items() for code in codes}
 
 
@@ -138,7 +138,7 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
     ),
     ("a2a", "mcp"): Table(
         {
-            **_inverted(_A2A_TO_MCP),
+            **_invert(_A2A_TO_MCP),
             -32001: _ARGUMENTS,
             -32002: _ARGUMENTS,
             -32003: _NOT_FOUND,
@@ -154,7 +154,7 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
     ),
     ("a2a", "a2c"): Table(
         {
-            **_inverted(_A2A_TO_A2C),
+            **_invert(_A2A_TO_A2C),
             -32001: 404,
             -32002: 400,
             -32003: 4015,
@@ -170,14 +170,14 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
         other_reason=500,
     ),
     ("protocol-droid", "mcp"): Table(
-        {**_inverted(_A2A_TO_MCP), -32000: _ARGUMENTS, -32001: _DENIED, -32002: _DENIED},
+        {**_invert(_A2A_TO_MCP), -32000: _ARGUMENTS, -32001: _DENIED, -32002: _DENIED},
         other=_UNKNOWN,
     ),
     ("protocol-droid", "a2c"): Table(
-        {**_inverted(_A2A_TO_A2C), -32000: 400, -32001: 4006, -32002: 4007}, other=500
+        {**_invert(_A2A_TO_A2C), -32000: 400, -32001: 4006, -32002: 4007}, other=500
     ),
     ("a2c", "mcp"): Table(
-        _inverted(
+        _invert(
             {
                 _ARGUMENTS: (400, 4016, 4017, 4018, 4019, 4101, 4102, 4103, 4105, 4106),
                 _DENIED: (401, 403, 4005, 4006, 4007, 4104),
@@ -190,7 +190,7 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
         by_reason=dict.fromkeys((4017, 4018, 4019), _REFUSED),
     ),
     ("a2c", "a2a"): Table(
-        _inverted(
+        _invert(
             {
                 -32602: (400, 404, 4016, 4017, 4018, 4019),
                 -32004: (4001, 4002, 4005, 4014, 4015),
@@ -208,7 +208,7 @@ _OVERRIDES: Final[Mapping[tuple[Vocabulary, Code], tuple[McpErrorCategory, bool]
 }
 
 
-def translated(
+def translate(
     code: Code, source: Vocabulary, target: Vocabulary, reason: str | None = None
 ) -> Code:
     """
@@ -226,7 +226,7 @@ def translated(
         code = _fold(code).value
     if (table := _TABLES.get((source, target))) is not None:
         return table.image(code, reason)
-    return translated(translated(code, source, "mcp", reason), "mcp", target)
+    return translate(translate(code, source, "mcp", reason), "mcp", target)
 
 
 def _fold(code: Code) -> McpErrorCode:
@@ -239,7 +239,7 @@ def comes_back(
     """
     Tell whether the table alone leads back to a code. False: without a record it is lost.
     """
-    return translated(translated(code, source, target, reason), target, source) == code
+    return translate(translate(code, source, target, reason), target, source) == code
 
 
 def meaning(
@@ -248,7 +248,7 @@ def meaning(
     """
     Return what a code means in the contract's words: code, category, retryable.
     """
-    known = _fold(translated(code, source, "mcp", reason))
+    known = _fold(translate(code, source, "mcp", reason))
     category, retryable = _OVERRIDES.get((source, code), DEFAULTS[known])
     return known, category, retryable
 

@@ -40,10 +40,10 @@ __all__ = [
     "Band",
     "ProtocolError",
     "band",
-    "bridged",
     "encode",
     "may_be_sent",
     "meaning",
+    "sendable_code",
 ]
 
 LATEST: Final = "2026-07-28"
@@ -97,7 +97,7 @@ def may_be_sent(code: int, revision: str = LATEST) -> bool:
     return meaning(code, revision) is not None or band(code) == "application"
 
 
-def bridged(code: object) -> int:
+def sendable_code(code: object) -> int:
     """
     Return the number that a bridge may put on an MCP error for a foreign one: itself, or -32603.
 
@@ -127,6 +127,8 @@ def encode(fault: ToolFault, *, code: int | None = None) -> dict[str, Any]:
         fault: What went wrong.
         code: A foreign number, which is kept where a bridge may keep it. None: by the fault's code.
     """
-    number = _CODES.get(fault.envelope.code, INTERNAL_ERROR) if code is None else bridged(code)
+    number = (
+        _CODES.get(fault.envelope.code, INTERNAL_ERROR) if code is None else sendable_code(code)
+    )
     data = {META_KEY: to_result(fault, structured=False)["_meta"][META_KEY]}
     return {"code": number, "message": encodable(fault.envelope.message), "data": data}

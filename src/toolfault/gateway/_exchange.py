@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from toolfault._advice import advice_for
 from toolfault._codes import McpErrorCode
-from toolfault._envelope import InvalidEnvelope, McpExecuteError, trusted_envelope
+from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted
 from toolfault._guard import Guard
 from toolfault._json import as_flag
 from toolfault._meanings.jsonrpc import ASKS_CLIENT
@@ -371,7 +371,7 @@ class Exchange:
         """
         envelope, safe = fault.envelope, self._guard.safe_text
         unknown = envelope.code is McpErrorCode.UNKNOWN
-        finished = trusted_envelope(
+        finished = build_trusted(
             code=McpErrorCode.INTERNAL if unknown else envelope.code,
             message=safe(envelope.message) or "The tool failed and did not say why.",
             category=envelope.category,
@@ -490,7 +490,7 @@ def _with_message(fault: ToolFault, message: str) -> ToolFault:
     Return a fault whose message is the text that a model reads first.
     """
     envelope = fault.envelope
-    renamed = trusted_envelope(
+    renamed = build_trusted(
         code=envelope.code,
         message=message,
         category=envelope.category,

@@ -113,7 +113,7 @@ class ToolFaultPlugin(BasePlugin):
             or tool_context in self._answered
         ):
             return None
-        return await self._ended(tool, tool_args, tool_context, result)
+        return await self._finish(tool, tool_args, tool_context, result)
 
     async def on_tool_error_callback(
         self,
@@ -131,9 +131,9 @@ class ToolFaultPlugin(BasePlugin):
             return None
         # The framework shows the result to `after_tool_callback` next.
         self._answered.add(tool_context)
-        return await self._ended(tool, tool_args, tool_context, error)
+        return await self._finish(tool, tool_args, tool_context, error)
 
-    async def _ended(
+    async def _finish(
         self,
         tool: McpTool,
         arguments: dict[str, Any],
@@ -166,7 +166,9 @@ class ToolFaultPlugin(BasePlugin):
             return None
         # What is raised here would end the run as a fault of the plugin.
         result = {"isError": True} if ended.result is None else ended.result
-        return _told(result, ended.fault, ended.attempts) if _is_error(result) else result
+        return (
+            _result_for_model(result, ended.fault, ended.attempts) if _is_error(result) else result
+        )
 
     def _rules(self, tool: McpTool) -> Retry:
         # A toolset makes its tools anew for each request, with the one manager of its sessions.
@@ -192,12 +194,14 @@ def _read(answer: object, *, tool: str, arguments: dict[str, Any]) -> ToolFault 
     return parse(answer, tool=tool, arguments=arguments) if judged else None
 
 
-def _told(result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt]) -> dict[str, Any]:
+def _result_for_model(
+    result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt]
+) -> dict[str, Any]:
     text = model_text(fault, attempts)
     # Of the framework's own making, unless a callback has changed it.
     content: Any = result.get("content")
     blocks = cast("Sequence[Any]", content) if isinstance(content, list) else ()
-    rest = [block for block in blocks if not _is_told(block, fault, text)]
+    rest = [block for block in blocks if not _is_redundant(block, fault, text)]
     told: dict[str, Any] = {**result, "content": [{"type": "text", "text": text}, *rest]}
     if beside := meta_beside(fault):
         meta: Any = result.get("meta")
@@ -206,6 +210,6 @@ def _told(result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt])
     return told
 
 
-def _is_told(block: Any, fault: ToolFault, text: str) -> bool:
+def _is_redundant(block: Any, fault: ToolFault, text: str) -> bool:
     said = _member(block, "text")
     return isinstance(said, str) and not says_more(said, fault, text)

@@ -46,7 +46,7 @@ def _file(described: Any, **place: str) -> dict[str, Any]:
     return {"type": kind, **place, **({"mime_type": mime_type} if mime_type else {})}
 
 
-def _embedded(resource: Any) -> dict[str, Any]:
+def _resource_block(resource: Any) -> dict[str, Any]:
     if isinstance(resource, TextResourceContents):
         return {"type": "text", "text": resource.text}
     return _file(resource, base64=resource.blob)
@@ -56,7 +56,7 @@ def _embedded(resource: Any) -> dict[str, Any]:
 _BLOCKS: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
     "text": lambda block: {"type": "text", "text": block.text},
     "image": lambda block: _file(block, base64=block.data),
-    "resource": lambda block: _embedded(block.resource),
+    "resource": lambda block: _resource_block(block.resource),
     "resource_link": lambda block: _file(block, url=str(block.uri)),
 }
 
@@ -108,7 +108,7 @@ class ToolFaultInterceptor:
             BaseException: What the last attempt raised, unchanged.
         """
         names = (request.name, f"{request.server_name}_{request.name}")
-        tool = _listed(request.runtime, names)
+        tool = _find_called(request.runtime, names)
 
         def attempt(_number: int) -> Awaitable[MCPToolCallResult]:
             return handler(request)
@@ -124,7 +124,9 @@ class ToolFaultInterceptor:
         if came.fault is None or not isinstance(result, CallToolResult):
             return result
         told = model_text(came.fault, came.attempts)
-        return _told(request, result, came.fault, told, name=getattr(tool, "name", request.name))
+        return _result_for_model(
+            request, result, came.fault, told, name=getattr(tool, "name", request.name)
+        )
 
 
 def _read(request: MCPToolCallRequest, answer: object) -> ToolFault | None:
@@ -133,7 +135,7 @@ def _read(request: MCPToolCallRequest, answer: object) -> ToolFault | None:
     return parse(answer, tool=request.name, arguments=request.args) if judged else None
 
 
-def _listed(runtime: Any, names: Collection[str]) -> object:
+def _find_called(runtime: Any, names: Collection[str]) -> object:
     """
     Return the tool that the model called. None: it can't be told which.
     """
@@ -141,7 +143,7 @@ def _listed(runtime: Any, names: Collection[str]) -> object:
     return found[0] if len(found) == 1 else None
 
 
-def _told(
+def _result_for_model(
     request: MCPToolCallRequest, result: CallToolResult, fault: ToolFault, told: str, *, name: str
 ) -> MCPToolCallResult:
     """

@@ -108,7 +108,11 @@ class RetryingMCPServer(MCPServer):
             read=partial(parse, tool=tool_name, arguments=arguments),
         )
         result = ended.unwrap()
-        return result if ended.fault is None else _told(result, ended.fault, ended.attempts)
+        return (
+            result
+            if ended.fault is None
+            else _result_for_model(result, ended.fault, ended.attempts)
+        )
 
     async def _tool(self, name: str) -> Tool | None:
         # Before a model can call one, the framework has listed them.
@@ -122,7 +126,9 @@ class RetryingMCPServer(MCPServer):
         return next((tool for tool in tools if tool.name == name), None)
 
 
-def _told(result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt]) -> CallToolResult:
+def _result_for_model(
+    result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt]
+) -> CallToolResult:
     text = model_text(fault, attempts)
     rest = [
         block

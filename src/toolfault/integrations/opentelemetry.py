@@ -195,11 +195,13 @@ class Telemetry:
             served.fault = fault
         span = trace.get_current_span()
         if span.is_recording():
-            span.set_attributes(_described(fault))
+            span.set_attributes(_error_attributes(fault))
             # The API can't read a name, the SDK's spans can be asked.
             if not exists and getattr(span, "name", None) == f"{_METHOD} {call.tool}":
                 _rename(span, _METHOD, {_TOOL: _OTHER})
-        self._server_failures.add(1, {**_classified(fault), _TOOL: self._tools.label(call.tool)})
+        self._server_failures.add(
+            1, {**_class_attributes(fault), _TOOL: self._tools.label(call.tool)}
+        )
 
     async def middleware(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         """
@@ -240,17 +242,17 @@ class Telemetry:
         """
         Trace a call with all its attempts; see `hooks.RetryObserver`.
         """
-        before = self._named(name)
+        before = self._name_attributes(name)
         with self._span("call_tool", SpanKind.INTERNAL, before, {}) as span:
 
-            def ended(retried: Retried[Any]) -> None:
+            def end_call(retried: Retried[Any]) -> None:
                 fault, stopped, named = (
                     retried.fault,
                     {"toolfault.retry.stopped": retried.stopped},
-                    self._named(name),
+                    self._name_attributes(name),
                 )
                 if fault is not None:
-                    self._client_failures.add(1, {**_classified(fault), **stopped, **named})
+                    self._client_failures.add(1, {**_class_attributes(fault), **stopped, **named})
                 if span.is_recording():
                     if named != before:
                         _rename(span, "call_tool", named)
@@ -260,7 +262,7 @@ class Telemetry:
                     if fault is not None:
                         _fail(span, fault, {_ERROR: fault.code.value})
 
-            yield ended
+            yield end_call
 
     @contextmanager
     def attempting(
@@ -269,7 +271,7 @@ class Telemetry:
         """
         Trace, measure and count one attempt; see `hooks.RetryObserver`.
         """
-        before = self._named(name)
+        before = self._name_attributes(name)
         if number > 1:
             self._retries.add(1, before)
         with self._span(
@@ -277,11 +279,14 @@ class Telemetry:
         ) as span:
             begun = self._clock()
 
-            def ended(fault: ToolFault | None) -> None:
+            def end_attempt(fault: ToolFault | None) -> None:
                 took = self._clock() - begun
                 if _proves_tool(fault):
                     self._tools.learn(name)
-                named, error = self._named(name), {} if fault is None else _why_no_success(fault)
+                named, error = (
+                    self._name_attributes(name),
+                    {} if fault is None else _why_no_success(fault),
+                )
                 self._sent.record(took, {**_CALL, **named, **error})
                 if span.is_recording():
                     if named != before:
@@ -289,9 +294,9 @@ class Telemetry:
                     if fault is not None:
                         _fail(span, fault, error)
 
-            yield ended
+            yield end_attempt
 
-    def _named(self, name: str | None) -> Attributes:
+    def _name_attributes(self, name: str | None) -> Attributes:
         return {} if name is None else {_TOOL: self._tools.label(name)}
 
     def _span(
@@ -299,7 +304,7 @@ class Telemetry:
     ) -> AbstractContextManager[Span]:
         # What leaves as an exception is a cancellation, or no failure of the tool.
         return self._tracer.start_as_current_span(
-            _titled(what, named),
+            _title(what, named),
             kind=kind,
             attributes={**attributes, **named},
             record_exception=False,
@@ -339,7 +344,7 @@ class _Tools:
 # What failures are as attributes
 
 
-def _classified(fault: ToolFault) -> Attributes:
+def _class_attributes(fault: ToolFault) -> Attributes:
     envelope = fault.envelope
     return {
         _CODE: envelope.code.value,
@@ -348,9 +353,9 @@ def _classified(fault: ToolFault) -> Attributes:
     }
 
 
-def _described(fault: ToolFault) -> Attributes:
+def _error_attributes(fault: ToolFault) -> Attributes:
     origin, failure_id = fault.facts.get("origin"), fault.facts.get("id")
-    described = _classified(fault)
+    described = _class_attributes(fault)
     if isinstance(origin, str) and origin in _ORIGINS:
         described["toolfault.error.origin"] = origin
     if isinstance(failure_id, str) and _is_id(failure_id):
@@ -436,17 +441,17 @@ def _name_in(ctx: Any) -> str | None:
 # Spans
 
 
-def _titled(what: str, named: Attributes) -> str:
+def _title(what: str, named: Attributes) -> str:
     label = named.get(_TOOL, _OTHER)
     return what if label == _OTHER else f"{what} {label}"
 
 
 def _rename(span: Span, what: str, named: Attributes) -> None:
-    span.update_name(_titled(what, named))
+    span.update_name(_title(what, named))
     span.set_attributes(named)
 
 
 def _fail(span: Span, fault: ToolFault, error: Attributes) -> None:
     # Without a description: the message is for people and models.
-    span.set_attributes({**_described(fault), **error})
+    span.set_attributes({**_error_attributes(fault), **error})
     span.set_status(Status(StatusCode.ERROR))

@@ -77,9 +77,9 @@ class ToolFaultHooks:
         """
         Ask to be called behind each tool call; Strands calls this.
         """
-        registry.add_callback(AfterToolCallEvent, self._after)
+        registry.add_callback(AfterToolCallEvent, self._handle_result)
 
-    async def _after(self, event: AfterToolCallEvent) -> None:
+    async def _handle_result(self, event: AfterToolCallEvent) -> None:
         tool = event.selected_tool
         if not isinstance(tool, MCPAgentTool) or event.retry:
             return
@@ -93,7 +93,7 @@ class ToolFaultHooks:
             return
         wait = state.after(fault, tool.mcp_tool)
         # Also before another attempt: an agent that was stopped meanwhile makes none.
-        event.result = _told(result, fault, model_text(fault, state.attempts))
+        event.result = _result_for_model(result, fault, model_text(fault, state.attempts))
         if wait is not None:
             self._remember(key, state)
             try:
@@ -127,7 +127,7 @@ def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFau
     return parse(answer, tool=tool.mcp_tool.name, arguments=arguments)
 
 
-def _told(result: dict[str, Any], fault: ToolFault, told: str) -> Any:
+def _result_for_model(result: dict[str, Any], fault: ToolFault, told: str) -> Any:
     """
     Return a failed result from which a model reads all there is.
     """

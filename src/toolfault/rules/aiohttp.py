@@ -71,7 +71,7 @@ def _text(url: object) -> str | None:
 
 
 def _status(exc: BaseException) -> Verdict:
-    if (cause := _unparsed(exc)) is not None:
+    if (cause := _parse_error(exc)) is not None:
         return cause
     status = int_attr(exc, "status")
     if not status:
@@ -82,7 +82,7 @@ def _status(exc: BaseException) -> Verdict:
     )
 
 
-def _unparsed(exc: BaseException) -> Verdict | None:
+def _parse_error(exc: BaseException) -> Verdict | None:
     """
     Return the verdict on an answer that aiohttp could not parse; None if it was an HTTP answer.
     """
@@ -97,7 +97,7 @@ def _unparsed(exc: BaseException) -> Verdict | None:
     return found
 
 
-def _unexpected(sentence: str) -> Rule:
+def _useless_answer(sentence: str) -> Rule:
     """
     Return a rule for an answer that is of no use; a status that is a failure decides alone.
     """
@@ -167,7 +167,7 @@ def _connection(exc: BaseException) -> Verdict:
 
 
 def _payload(exc: BaseException) -> Verdict:
-    return _unparsed(exc) or _ANSWER_CUT_OFF
+    return _parse_error(exc) or _ANSWER_CUT_OFF
 
 
 def _bad_url(exc: BaseException) -> Verdict:
@@ -178,7 +178,7 @@ def _bad_url(exc: BaseException) -> Verdict:
     return replace(_BAD_URL, urls=(text,)) if text else _BAD_URL
 
 
-def _of_a_server(exc: BaseException) -> Verdict:
+def _web_error(exc: BaseException) -> Verdict:
     """
     Judge an answer for a web client that a tool raised: its status is the author's word.
     """
@@ -215,7 +215,7 @@ _CLIENT: Final[dict[str, Rule]] = {
     "ClientResponseError": _status,
     "ClientSSLError": _tls,
     "ConnectionTimeoutError": outage("No connection to {peer} could be made in time"),
-    "ContentTypeError": _unexpected("{peer}'s answer is not of the kind that the tool expects"),
+    "ContentTypeError": _useless_answer("{peer}'s answer is not of the kind that the tool expects"),
     "InvalidURL": _bad_url,
     "InvalidUrlClientError": _bad_url,
     "InvalidUrlRedirectClientError": _BAD_REDIRECT,
@@ -235,7 +235,7 @@ _CLIENT: Final[dict[str, Rule]] = {
     "UnixClientConnectorError": _local_service,
     "UploadAbortedError": _CUT_OFF,
     "WSMessageTypeError": bug("The tool used a WebSocket message of another kind than it is"),
-    "WSServerHandshakeError": _unexpected("{peer} did not open a WebSocket"),
+    "WSServerHandshakeError": _useless_answer("{peer} did not open a WebSocket"),
 }
 
 RULES: Final[dict[str, Rule]] = {
@@ -256,7 +256,7 @@ RULES: Final[dict[str, Rule]] = {
     "aiohttp.payload.LookupError": bug(
         "The tool tried to send something of a kind that the HTTP client can't send"
     ),
-    "aiohttp.web_exceptions.HTTPException": _of_a_server,
+    "aiohttp.web_exceptions.HTTPException": _web_error,
 }
 
 #: Left without a rule on purpose: control flow, and what only a web server of aiohttp's meets.

@@ -20,8 +20,8 @@ from toolfault._meanings.rows import (
     bug,
     outage,
     permanent,
-    refused_values,
     server_auth,
+    value_refusal,
 )
 from toolfault._retry_after import delay_from, lower_headers
 from toolfault._verdict import Rule, Verdict, replace
@@ -38,7 +38,7 @@ _API: Final = "the AWS API"
 _outage: Final = partial(outage, origin="upstream")
 
 
-_arguments: Final = refused_values
+_arguments: Final = value_refusal
 
 
 # ---- answers
@@ -145,11 +145,11 @@ def _headers(response: object) -> dict[str, str]:
     return headers
 
 
-def _waited(exc: BaseException) -> Verdict:
+def _waiter_error(exc: BaseException) -> Verdict:
     """
     Judge by whether it waited too long, else by the last answer if that was an error.
     """
-    if _said(exc, "reason").startswith("Max attempts exceeded"):
+    if _message_part(exc, "reason").startswith("Max attempts exceeded"):
         return Verdict(
             code=McpErrorCode.TOOL_TIMEOUT,
             sentence="What the tool waited for at AWS did not happen in time",
@@ -163,7 +163,7 @@ def _waited(exc: BaseException) -> Verdict:
     return permanent("What the tool waited for at AWS can't happen any more")
 
 
-def _said(exc: BaseException, name: str) -> str:
+def _message_part(exc: BaseException, name: str) -> str:
     """
     Return a text of which the message was made.
     """
@@ -190,7 +190,7 @@ def _parameters(exc: BaseException) -> Verdict:
     """
     Judge as the caller's, and name the parameters that lack or do not fit; never what was given.
     """
-    text = _said(exc, "report")[:_REPORT]
+    text = _message_part(exc, "report")[:_REPORT]
     parts = [
         f"{what}: {', '.join(names)}"
         for what, pattern in (("missing", _missing), ("not fitting", _invalid))
@@ -203,7 +203,7 @@ def _parameters(exc: BaseException) -> Verdict:
 # ---- no answer
 
 
-def _unreached(exc: BaseException) -> Verdict:
+def _connection_error(exc: BaseException) -> Verdict:
     """
     Judge by the network's error below it, if there is one; else an outage.
     """
@@ -238,9 +238,9 @@ _CUT_OFF: Final = _outage(
 _NETWORK: Final[dict[str, Rule]] = {
     "ConnectTimeoutError": _outage(f"No connection to {_API} could be made in time"),
     "ConnectionClosedError": _CUT_OFF,
-    "ConnectionError": _unreached,
-    "EndpointConnectionError": _unreached,
-    "HTTPClientError": _unreached,
+    "ConnectionError": _connection_error,
+    "EndpointConnectionError": _connection_error,
+    "HTTPClientError": _connection_error,
     "IncompleteReadError": _CUT_OFF,
     "ProxyConnectionError": _proxy,
     "ReadTimeoutError": Verdict(
@@ -356,7 +356,7 @@ _REST: Final[dict[str, Rule]] = {
     "ParamValidationError": _parameters,
     "StubResponseError": _STUBBED,
     "ValidationError": _arguments("A parameter of the call to AWS is not valid"),
-    "WaiterError": _waited,
+    "WaiterError": _waiter_error,
 }
 
 RULES: Final[dict[str, Rule]] = {

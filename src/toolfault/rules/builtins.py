@@ -58,7 +58,7 @@ _FAILED: Final = _outage("The connection to {peer} failed", peer="A service")
 _UNREACHED: Final = _outage("No connection to {peer} could be made")
 _NO_ROOM: Final = _permanent("There is no space left where the tool writes", "limit")
 
-#: errno by name (not every system has all) to what it means. Others: `_refused`.
+#: errno by name (not every system has all) to what it means. Others: `_refusal`.
 _BY_ERRNO: Final[dict[str, Verdict]] = {
     "ENOENT": _file("There is no such file or directory"),
     "ENOTDIR": _file("Part of a path is not a directory"),
@@ -139,17 +139,17 @@ def os_error(exc: BaseException) -> Verdict:
     if number is None and (several := _several(text)) is not None:
         number = int(several[1])
     if number is None:
-        return _without_errno(exc, text)
+        return _judge_by_class(exc, text)
     name, row = _NUMBERED.get(number) or (errno.errorcode.get(number, f"errno {number}"), None)
     paths = _paths(exc)
     if row is None:
-        return _refused(name, number, paths)
+        return _refusal(name, number, paths)
     if row is _DENIED and not paths:
-        return _denied(name, text)
-    return _about_files(name, row, paths) if paths else _verdict_for_errno(number)
+        return _permission_error(name, text)
+    return _add_files(name, row, paths) if paths else _verdict_for_errno(number)
 
 
-def _denied(name: str, text: str) -> Verdict:
+def _permission_error(name: str, text: str) -> Verdict:
     # A socket, or a disk: the traceback tells. What an author wrote into it survives.
     if text and not _no_text(text):
         return Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth")
@@ -158,7 +158,7 @@ def _denied(name: str, text: str) -> Verdict:
     )
 
 
-def _about_files(name: str, row: Verdict, paths: tuple[str, ...]) -> Verdict:
+def _add_files(name: str, row: Verdict, paths: tuple[str, ...]) -> Verdict:
     file = _last_component(paths[0]) if row.family == "file" else ""
     return replace(row, note=name, paths=paths, file=file)
 
@@ -182,7 +182,7 @@ NO_CONNECTION_ALLOWED: Final = Verdict(
 _ATTEMPTS: Final = "All connection attempts failed"
 
 
-def _of_attempts(exc: BaseException) -> Verdict:
+def _judge_attempts(exc: BaseException) -> Verdict:
     for link in walk_causes(exc):
         if isinstance(link, PermissionError):
             return NO_CONNECTION_ALLOWED
@@ -191,12 +191,12 @@ def _of_attempts(exc: BaseException) -> Verdict:
     return _UNREACHED
 
 
-def _without_errno(exc: BaseException, text: str) -> Verdict:
+def _judge_by_class(exc: BaseException, text: str) -> Verdict:
     """
     Judge an OSError that some library or author made of a text, by its class.
     """
     if text == _ATTEMPTS:
-        return _of_attempts(exc)
+        return _judge_attempts(exc)
     if isinstance(exc, TimeoutError):
         row = _LATE
     elif isinstance(exc, ConnectionRefusedError):
@@ -216,7 +216,7 @@ def _without_errno(exc: BaseException, text: str) -> Verdict:
     return replace(row, sentence=None) if text and not _no_text(text) else row
 
 
-def _refused(name: str, number: int, paths: tuple[str, ...]) -> Verdict:
+def _refusal(name: str, number: int, paths: tuple[str, ...]) -> Verdict:
     try:
         why = short_line(os.strerror(number))
     except (ValueError, OverflowError):

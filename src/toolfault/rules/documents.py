@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from toolfault._codes import McpErrorCode
-from toolfault._meanings.rows import bug, permanent, refused_values
+from toolfault._meanings.rows import bug, permanent, value_refusal
 from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import first_argument, int_attr
 
@@ -19,7 +19,7 @@ from toolfault.rules._helpers import first_argument, int_attr
 _data: Final = partial(permanent, family="data")
 
 _XML: Final = _data("The data that the tool read is not valid XML")
-_REFERENCE: Final = refused_values(
+_REFERENCE: Final = value_refusal(
     "The Git repository has no such object or reference", family="other"
 )
 

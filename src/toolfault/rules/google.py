@@ -57,17 +57,17 @@ def _call(exc: BaseException) -> Verdict:
         int_attr(exc, "grpc_status_code") if type(code) is int else None
     )
     if name is not None:
-        told = _told(exc)
-        if told == grpc.Told():
+        told = _retry_details(exc)
+        if told == grpc.RetryDetails():
             # Without grpcio-status the library leaves the details in the metadata.
-            told = grpc.told_by(response)
+            told = grpc.read_trailers(response)
         text = (str_attr(exc, "message") or "")[:_LOOK]
         return grpc.verdict_for(name, text=text, **told._asdict(), quote=text or None, peer=_PEER)
     return permanent(f"The call to {_API} failed") if status is None else _http(exc, status, None)
 
 
 def _http(exc: BaseException, status: int, response: object) -> Verdict:
-    told, reasons = _told(exc), _reasons(exc)
+    told, reasons = _retry_details(exc), _reasons(exc)
     limit = status == 403 and (reasons & (_BUSY | _USED_UP))
     headers = lower_headers(attr(response, "headers"))
     if told.delay is not None and delay_from(headers) is None:
@@ -86,25 +86,27 @@ def _http(exc: BaseException, status: int, response: object) -> Verdict:
     return replace(verdict, note=f"HTTP {status}", upstream_status=status)
 
 
-def _listed(exc: BaseException, name: str) -> list[Any]:
+def _list_attr(exc: BaseException, name: str) -> list[Any]:
     found: list[Any] = attr(exc, name)
     return found[:_MAX_DETAILS] if type(found) is list else []
 
 
-def _told(exc: BaseException) -> grpc.Told:
+def _retry_details(exc: BaseException) -> grpc.RetryDetails:
     """
     Return what the details of an error say of another try: messages of google.rpc, or their JSON.
     """
-    told = grpc.Told()
-    for detail in _listed(exc, "details"):
-        delay, quota = _of_json(detail) if issubclass(type(detail), dict) else _of_message(detail)
-        told = grpc.Told(
+    told = grpc.RetryDetails()
+    for detail in _list_attr(exc, "details"):
+        delay, quota = (
+            _read_json(detail) if issubclass(type(detail), dict) else _read_message(detail)
+        )
+        told = grpc.RetryDetails(
             told.delay if delay is None else delay, f"{told.quota} {quota}".strip()[:_LOOK]
         )
     return told
 
 
-def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
+def _read_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
     kind = _text(detail.get("@type")).rpartition(".")[2]
     if kind == "RetryInfo":
         return parse_seconds(detail.get("retryDelay")), ""
@@ -120,7 +122,7 @@ def _of_json(detail: Mapping[Any, Any]) -> tuple[int | None, str]:
     return None, " ".join(_text(each)[:_LOOK] for each in said)
 
 
-def _of_message(detail: object) -> tuple[int | None, str]:
+def _read_message(detail: object) -> tuple[int | None, str]:
     if type(detail).__name__ == "RetryInfo":
         duration = attr(detail, "retry_delay") if _has(detail, "retry_delay") else None
         return duration_seconds(int_attr(duration, "seconds"), int_attr(duration, "nanos")), ""
@@ -142,7 +144,9 @@ def _reasons(exc: BaseException) -> set[str]:
     Return the words with which these APIs say why, one for each of an answer's errors.
     """
     errors = (
-        cast("Mapping[Any, Any]", error) for error in _listed(exc, "errors") if type(error) is dict
+        cast("Mapping[Any, Any]", error)
+        for error in _list_attr(exc, "errors")
+        if type(error) is dict
     )
     return {_text(error.get("reason")) for error in errors}
 

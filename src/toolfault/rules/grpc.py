@@ -81,7 +81,7 @@ def _row_of_limit(row: Verdict, text: str, quota: str, delay: int | None) -> Ver
 # ---- what stands beside a status
 
 
-class Told(NamedTuple):
+class RetryDetails(NamedTuple):
     """
     What the trailing metadata of a call say of another try.
 
@@ -113,7 +113,7 @@ _MAX_BYTES: Final = 16384
 _pushback = re.compile(r"[0-9]{1,9}").fullmatch
 
 
-def told_by(call: object) -> Told:
+def read_trailers(call: object) -> RetryDetails:
     """
     Return what an ended call's trailing metadata say of another try.
     """
@@ -123,13 +123,13 @@ def told_by(call: object) -> Told:
         details = _details(_bytes(entries.get(_DETAILS)))
         delay = _delay(_bytes(entries.get(_RETRY_INFO)))
     except Exception:  # noqa: BLE001 -- a peer's bytes, in whatever a peer's library made of them
-        details, delay = Told(), None
+        details, delay = RetryDetails(), None
     pushback = entries.get(_PUSHBACK)
     if pushback is not None:
         # "If the value for pushback is negative or unparseable, then it will be seen as the server
         # asking the client not to retry at all" -- gRFC A6.
         match = _pushback(pushback) if type(pushback) is str else None
-        return Told(
+        return RetryDetails(
             None if match is None else math.ceil(int(match[0]) / 1000),
             details.quota,
             again=match is not None,
@@ -151,11 +151,11 @@ def _answer(call: object, method: str) -> Any:
         return None
 
 
-def _details(status: bytes) -> Told:
+def _details(status: bytes) -> RetryDetails:
     """
     Read the details in a google.rpc.Status: its third field, each a type's URL and a message.
     """
-    told = Told()
+    told = RetryDetails()
     for detail in islice((value for number, value in _fields(status) if number == 3), _MAX_ENTRIES):
         packed = dict(_fields(detail))
         kind, value = bytes(packed.get(1, b"")), packed.get(2, b"")
@@ -164,12 +164,12 @@ def _details(status: bytes) -> Told:
         elif kind.endswith(b"/google.rpc.QuotaFailure"):
             texts = [text for _, violation in _fields(value) for _, text in _fields(violation)]
             told = told._replace(
-                quota=" ".join([told.quota, *(_shown(text) for text in texts)])[:_TEXT]
+                quota=" ".join([told.quota, *(_decode(text) for text in texts)])[:_TEXT]
             )
     return told
 
 
-def _shown(text: bytes | int) -> str:
+def _decode(text: bytes | int) -> str:
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else ""
 
 
@@ -237,7 +237,7 @@ def _rpc(exc: BaseException) -> Verdict:
     """
     Judge by its gRPC status: the table above.
     """
-    told, details = told_by(exc), _answer(exc, "details")
+    told, details = read_trailers(exc), _answer(exc, "details")
     text = details if type(details) is str else ""
     return verdict_for(
         status_name(_answer(exc, "code")) or "UNKNOWN",

@@ -51,7 +51,7 @@ def _url(holder: object) -> str | None:
         return None
 
 
-def _about(exc: BaseException, verdict: Verdict) -> Verdict:
+def _add_url(exc: BaseException, verdict: Verdict) -> Verdict:
     url = _url(exc)
     if not url:
         return verdict
@@ -75,9 +75,9 @@ def _connect(exc: BaseException) -> Verdict:
     Judge by the OSError, which sits in the suppressed context of httpcore's error.
     """
     if "CERTIFICATE_VERIFY_FAILED" in first_argument(exc):
-        return _about(exc, _CERTIFICATE)
+        return _add_url(exc, _CERTIFICATE)
     verdict = None if exc.__cause__ is None else network_error(exc.__cause__)
-    return _about(exc, verdict or _NO_CONNECTION)
+    return _add_url(exc, verdict or _NO_CONNECTION)
 
 
 def _httpcore_connect(exc: BaseException) -> Verdict:
@@ -87,7 +87,7 @@ def _httpcore_connect(exc: BaseException) -> Verdict:
 def _proxy(exc: BaseException) -> Verdict:
     # The text is the status line of the proxy's answer to CONNECT.
     verdict = proxy_refused(first_argument(exc), _refusal) or _PROXY
-    return _about(exc, verdict)
+    return _add_url(exc, verdict)
 
 
 def _any_error(exc: BaseException) -> Verdict:
@@ -98,7 +98,7 @@ def _any_error(exc: BaseException) -> Verdict:
 
 
 def _bad_url(exc: BaseException) -> Verdict:
-    return _about(exc, _BAD_URL)
+    return _add_url(exc, _BAD_URL)
 
 
 _CUT_OFF: Final = outage(
@@ -114,9 +114,9 @@ _CLOSED_MIDWAY: Final = outage("{peer} closed the connection before its answer w
 def _remote_protocol(exc: BaseException) -> Verdict:
     text = first_argument(exc)
     if text.startswith("Server disconnected"):
-        return _about(exc, _CLOSED)
+        return _add_url(exc, _CLOSED)
     if text.startswith("peer closed connection"):
-        return _about(exc, _CLOSED_MIDWAY)
+        return _add_url(exc, _CLOSED_MIDWAY)
     return _NOT_HTTP
 
 

@@ -111,7 +111,7 @@ def _status(exc: BaseException) -> Verdict:
         )
     headers, prose = lower_headers(attr(response, "headers")), _prose(response)
     if kinds & _USED_UP or (status in {400, 402, 429} and _no_money(prose)):
-        return replace(_used_up(f"HTTP {status}"), upstream_status=status)
+        return replace(_quota_exhausted(f"HTTP {status}"), upstream_status=status)
     # The vendor's prose about a rate limit tells how to pay for a higher one, which is no sign of
     # missing money.
     said = " ".join(kinds) or prose
@@ -144,7 +144,7 @@ def _kind(exc: BaseException) -> Verdict | None:
     """
     kinds = _kinds(exc)
     if used_up := kinds & _USED_UP:
-        return _used_up(min(used_up))
+        return _quota_exhausted(min(used_up))
     # What is special stands in the code, what is general in the type.
     for kind in (str_attr(exc, "error_code"), str_attr(exc, "code"), str_attr(exc, "type")):
         status = _KINDS.get(kind or "")
@@ -159,7 +159,7 @@ def _prose(response: object) -> str:
     return (beginning_of(attr(response, "content")) or "").lower()
 
 
-def _used_up(why: str) -> Verdict:
+def _quota_exhausted(why: str) -> Verdict:
     return Verdict(
         code=McpErrorCode.QUOTA_EXCEEDED,
         category=McpErrorCategory.PERMANENT,
@@ -213,7 +213,7 @@ def _as_told(verdict: Verdict, status: int, headers: dict[str, str]) -> Verdict:
     )
 
 
-def _in_stream(exc: BaseException) -> Verdict:
+def _stream_error(exc: BaseException) -> Verdict:
     return _kind(exc) or _outage("The request to the model API failed", family="http")
 
 
@@ -240,13 +240,13 @@ def _connect(exc: BaseException) -> Verdict:
     cause = exc.__cause__
     if cause is None:
         return _NO_CONNECTION
-    verdict = _of_client(cause) or network_error(cause) or _NO_CONNECTION
+    verdict = _client_error(cause) or network_error(cause) or _NO_CONNECTION
     if verdict.code is McpErrorCode.TOOL_PANICKED:
         return _NO_ADDRESS
     return replace(verdict, peer=_PEER, code_if_caller_named=None, urls=(), origin="upstream")
 
 
-def _of_client(cause: BaseException) -> Verdict | None:
+def _client_error(cause: BaseException) -> Verdict | None:
     for cls in type(cause).__mro__:
         rule = HTTPX.get(qualified_name(cls))
         if rule is not None:
@@ -262,7 +262,7 @@ def _login(exc: BaseException) -> Verdict:
     if status is not None and (outage := _no_token(status)) is not None:
         return outage
     cause = exc.__cause__
-    verdict = None if cause is None else _of_client(cause) or network_error(cause)
+    verdict = None if cause is None else _client_error(cause) or network_error(cause)
     if verdict is not None and verdict.retryable:
         return _outage(
             "The service that gives out credentials for the model API could not be reached"
@@ -296,7 +296,7 @@ _BOTH: Final[dict[str, Rule]] = {
         "The tool read an answer of the model API again that can be read once"
     ),
     "APIConnectionError": _connect,
-    "APIError": _in_stream,
+    "APIError": _stream_error,
     "APIResponseValidationError": permanent(
         "The model API's answer is not of the form that its client knows", family="data"
     ),

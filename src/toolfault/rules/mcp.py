@@ -104,10 +104,10 @@ def _answer(exc: BaseException) -> Verdict:
         meaning = jsonrpc.meaning_with_words(code, text, "request")
         if meaning is not None:
             return _AS_UPSTREAM[meaning]
-    return _by_words(text, code)
+    return _judge_words(text, code)
 
 
-def _by_words(text: str, code: int | None) -> Verdict:
+def _judge_words(text: str, code: int | None) -> Verdict:
     # At the first answer that only its words explain.
     from toolfault._prose.careful import careful  # noqa: PLC0415
 
@@ -121,7 +121,7 @@ def _by_words(text: str, code: int | None) -> Verdict:
 _MALFORMED: Final = frozenset({-32600, -32700})
 
 
-def _unexpected(exc: BaseException) -> Verdict:
+def _judge_crash(exc: BaseException) -> Verdict:
     """
     Judge what the SDK put around a crash: by what is inside.
     """
@@ -141,8 +141,8 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "mcp.server.mcpserver.exceptions.MCPServerError": _GENERAL,
     "mcp.server.mcpserver.exceptions.ResourceNotFoundError": _ARGUMENTS,
-    "mcp.server.mcpserver.exceptions.UnexpectedResourceError": _unexpected,
-    "mcp.server.mcpserver.exceptions.UnexpectedToolError": _unexpected,
+    "mcp.server.mcpserver.exceptions.UnexpectedResourceError": _judge_crash,
+    "mcp.server.mcpserver.exceptions.UnexpectedToolError": _judge_crash,
     "mcp.server.mcpserver.exceptions.InvalidSignature": _plain(
         "A tool of the server has a signature that can't be used", code=McpErrorCode.TOOL_PANICKED
     ),

@@ -17,9 +17,9 @@ from toolfault._meanings.rows import (
     bug,
     outage,
     permanent,
-    refused_values,
     server_auth,
     timeout,
+    value_refusal,
 )
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules._helpers import attr, int_attr
@@ -44,10 +44,10 @@ _MISUSED: Final = bug("The tool uses the message broker in a way that it does no
 _SETTINGS: Final = _final(
     "The server's settings for the message broker are not valid", advice=OPERATOR
 )
-_TOPIC: Final = refused_values(
+_TOPIC: Final = value_refusal(
     "The message broker has no such topic or queue", origin="upstream", family="other"
 )
-_TOO_LARGE: Final = refused_values(
+_TOO_LARGE: Final = value_refusal(
     "The message is too large for the message broker",
     advice="Send less.",
     origin="upstream",
@@ -77,14 +77,14 @@ _AMQP: Final[dict[int, Verdict]] = {
 }
 
 
-def _answered(exc: BaseException) -> Verdict:
+def _broker_error(exc: BaseException) -> Verdict:
     """
     Judge an error that a Kafka broker answered.
     """
     return _UNREACHED if attr(exc, "retriable") is True else _FAILED
 
 
-def _closed(without: Verdict) -> Rule:
+def _close_rule(without: Verdict) -> Rule:
     def rule(exc: BaseException) -> Verdict:
         number = int_attr(exc, "reply_code")
         return without if number is None else _AMQP.get(number, without)
@@ -105,7 +105,7 @@ def _no_connection(exc: BaseException) -> Verdict:
 _KAFKA: Final[dict[str, Rule]] = {
     "AuthenticationFailedError": _LOGIN,
     "AuthenticationMethodNotSupported": _SETTINGS,
-    "BrokerResponseError": _answered,
+    "BrokerResponseError": _broker_error,
     "ClusterAuthorizationFailedError": _NO_RIGHT,
     "GroupAuthorizationFailedError": _NO_RIGHT,
     "IllegalStateError": _MISUSED,
@@ -113,7 +113,7 @@ _KAFKA: Final[dict[str, Rule]] = {
     "IllegalOperation": _MISUSED,
     "KafkaConfigurationError": _SETTINGS,
     "KafkaConnectionError": _UNREACHED,
-    "KafkaError": _answered,
+    "KafkaError": _broker_error,
     "KafkaTimeoutError": _LATE,
     "KafkaUnavailableError": _UNREACHED,
     "MessageSizeTooLargeError": _TOO_LARGE,
@@ -137,10 +137,10 @@ _PIKA: Final[dict[str, Rule]] = {
     "AMQPError": _FAILED,
     "AMQPHeartbeatTimeout": _CUT_OFF,
     "AuthenticationError": _LOGIN,
-    "ChannelClosed": _closed(_FAILED),
+    "ChannelClosed": _close_rule(_FAILED),
     "ChannelError": _MISUSED,
     "ConnectionBlockedTimeout": _outage("The message broker has no room left", family="limit"),
-    "ConnectionClosed": _closed(_CUT_OFF),
+    "ConnectionClosed": _close_rule(_CUT_OFF),
     "ConnectionWrongStateError": _MISUSED,
     "IncompatibleProtocolError": _SETTINGS,
     "NackError": _outage("The message broker did not take the message"),

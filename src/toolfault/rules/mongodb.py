@@ -18,9 +18,9 @@ from toolfault._meanings.rows import (
     bug,
     outage,
     permanent,
-    refused_values,
     server_auth,
     timeout,
+    value_refusal,
 )
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules._helpers import attr, int_attr
@@ -28,7 +28,7 @@ from toolfault.rules._helpers import attr, int_attr
 
 _outage: Final = partial(outage, family="database", origin="upstream")
 _final: Final = partial(permanent, family="database", origin="upstream")
-_refused: Final = partial(refused_values, family="database", origin="upstream")
+_refused: Final = partial(value_refusal, family="database", origin="upstream")
 _misused: Final = partial(bug, family="database")
 
 _UNREACHED: Final = _outage("MongoDB could not be reached", family="network")
@@ -79,7 +79,7 @@ NUMBERS: Final[dict[int, Verdict]] = {
 }
 
 
-def _by_number(exc: BaseException) -> Verdict:
+def _judge_number(exc: BaseException) -> Verdict:
     number = int_attr(exc, "code")
     return _COMMAND if number is None else NUMBERS.get(number, _COMMAND)
 
@@ -106,7 +106,7 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "InvalidOperation": _MISUSED,
     "NetworkTimeout": _LATE,
     "NotPrimaryError": _PRIMARY,
-    "OperationFailure": _by_number,
+    "OperationFailure": _judge_number,
     "ProtocolError": _outage("MongoDB gave an answer that can't be read"),
     "PyMongoError": _final("MongoDB failed"),
     "ServerSelectionTimeoutError": _UNREACHED,

@@ -110,7 +110,7 @@ def verdict_for_number(number: int, state: str | None = None) -> Verdict:
     return replace(known, note=f"error {number}")
 
 
-def _by_number(exc: BaseException) -> Verdict | None:
+def _judge_number(exc: BaseException) -> Verdict | None:
     number = int_attr(exc, "errno")
     if number is None:
         args: Any = attr(exc, "args") or ()
@@ -122,7 +122,7 @@ def _by_number(exc: BaseException) -> Verdict | None:
 
 def _rule(without: Verdict) -> Rule:
     def rule(exc: BaseException) -> Verdict:
-        return _by_number(exc) or without
+        return _judge_number(exc) or without
 
     return rule
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
-from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, refused_values
+from toolfault._meanings.rows import LATER, OPERATOR, bug, outage, permanent, value_refusal
 from toolfault._names import class_name
 from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, str_attr
@@ -28,7 +28,7 @@ _final: Final = partial(permanent, family="database", origin="upstream")
 _misused: Final = partial(bug, family="database")
 
 
-_refused: Final = partial(refused_values, family="database")
+_refused: Final = partial(value_refusal, family="database")
 _LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
 _CLOSED: Final = _misused("The tool uses a connection to the database that is closed")
 _FAILED: Final = _final("The database failed")
@@ -54,7 +54,7 @@ def _asyncpg(exc: BaseException) -> Verdict:
     verdict = (
         _FAILED
         if state is None
-        else _named(state, exc, "constraint_name", "table_name", "column_name")
+        else _state_verdict(state, exc, "constraint_name", "table_name", "column_name")
     )
     # It encodes values itself, and the error below quotes them.
     return (
@@ -62,7 +62,7 @@ def _asyncpg(exc: BaseException) -> Verdict:
     )
 
 
-def _named(state: str, holder: object, constraint: str, table: str, column: str) -> Verdict:
+def _state_verdict(state: str, holder: object, constraint: str, table: str, column: str) -> Verdict:
     return verdict_for(
         state,
         constraint=str_attr(holder, constraint),
@@ -103,25 +103,25 @@ _unresolved = re.compile(r"failed to resolve host .{0,260}?: \[Errno (-?[0-9]{1,
 _TEXT: Final = 4096
 
 
-def _by_state(exc: BaseException) -> Verdict | None:
+def _judge_state(exc: BaseException) -> Verdict | None:
     """
     Judge by the SQLSTATE; None: the library raised it, without one.
     """
     state = str_attr(exc, "sqlstate")
     if state is None:
         return None
-    return _named(state, attr(exc, "diag"), "constraint_name", "table_name", "column_name")
+    return _state_verdict(state, attr(exc, "diag"), "constraint_name", "table_name", "column_name")
 
 
 def _psycopg(without: Verdict) -> Rule:
     def rule(exc: BaseException) -> Verdict:
-        return _by_state(exc) or without
+        return _judge_state(exc) or without
 
     return rule
 
 
 def _operational(exc: BaseException) -> Verdict:
-    if (verdict := _by_state(exc)) is not None:
+    if (verdict := _judge_state(exc)) is not None:
         return verdict
     text = first_argument(exc)[:_TEXT]
     if text == "the connection is closed":

@@ -19,7 +19,7 @@ from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import attr, first_argument, int_attr
 from toolfault.rules.http import beginning_of, verdict_for
 from toolfault.rules.stdlib import RULES as STDLIB
-from toolfault.rules.urllib3 import inside, proxy_failed, unparsed, verdict_inside
+from toolfault.rules.urllib3 import inner_exception, invalid_url, proxy_failed, verdict_inside
 
 
 #: The longest URL that is compared with arguments.
@@ -63,7 +63,7 @@ def _url(exc: BaseException) -> str | None:
     return None
 
 
-def _about(exc: BaseException, verdict: Verdict) -> Verdict:
+def _add_url(exc: BaseException, verdict: Verdict) -> Verdict:
     url = _url(exc)
     return replace(verdict, urls=(url,)) if url else verdict
 
@@ -81,7 +81,7 @@ def _status(exc: BaseException) -> Verdict:
 
 
 def _connect(exc: BaseException) -> Verdict:
-    return _about(exc, verdict_inside(exc) or _NO_CONNECTION)
+    return _add_url(exc, verdict_inside(exc) or _NO_CONNECTION)
 
 
 def _tls(exc: BaseException) -> Verdict:
@@ -93,7 +93,7 @@ def _proxy(exc: BaseException) -> Verdict:
 
 
 def _retries(exc: BaseException) -> Verdict:
-    return _about(exc, verdict_inside(exc) or outage("The tool tried several times and gave up"))
+    return _add_url(exc, verdict_inside(exc) or outage("The tool tried several times and gave up"))
 
 
 def _bad_url(exc: BaseException) -> Verdict:
@@ -101,12 +101,12 @@ def _bad_url(exc: BaseException) -> Verdict:
     if text.startswith("Missing dependencies"):
         return _final("The server lacks a package that its proxy needs", advice=OPERATOR)
     match = _url_in_text(text)
-    url = _url(exc) or (match and (match["quoted"] or unparsed(match["bare"])))
+    url = _url(exc) or (match and (match["quoted"] or invalid_url(match["bare"])))
     return replace(_BAD_URL, urls=(url,)) if url else _BAD_URL
 
 
 def _header(exc: BaseException) -> Verdict:
-    inner = inside(exc)
+    inner = inner_exception(exc)
     if inner is not None and qualified_name(type(inner)).startswith("urllib3."):
         return _final("{peer} gave an answer with a header that is not valid")
     return bug("The tool made a request with a header that is not valid")

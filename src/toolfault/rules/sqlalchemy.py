@@ -63,19 +63,19 @@ def _exception(obj: object, name: str) -> BaseException | None:
     return found if issubclass(type(found), BaseException) else None
 
 
-def _below(exc: BaseException) -> BaseException | None:
+def _cause(exc: BaseException) -> BaseException | None:
     """
     Return the exception that one of SQLAlchemy's was made of.
     """
     return _exception(exc, "orig") or _exception(exc, "__cause__")
 
 
-def _raised_by_driver(exc: BaseException) -> BaseException | None:
+def _driver_error(exc: BaseException) -> BaseException | None:
     """
     Return the exception of the driver, past that of an adapter for asynchronous drivers.
     """
-    found = _below(exc)
-    return (_below(found) or found) if found is not None and _is_own(type(found)) else found
+    found = _cause(exc)
+    return (_cause(found) or found) if found is not None and _is_own(type(found)) else found
 
 
 def _is_own(cls: type) -> bool:
@@ -87,16 +87,16 @@ def _is_known(exc: BaseException) -> bool:
 
 
 def _dbapi(exc: BaseException) -> Verdict:
-    driver = _raised_by_driver(exc)
+    driver = _driver_error(exc)
     known = driver is not None and _is_known(driver)
-    verdict = _by_class(type(exc))
+    verdict = _judge_class(type(exc))
     if attr(exc, "connection_invalidated") is True:
         verdict = _LOST
     elif known:
         return replace(verdict, judge_instead=driver)
     elif driver is not None and (state := _state_of(driver)) is not None:
         verdict = verdict_for(state)
-    return verdict if known else _without_text_of(driver, verdict)
+    return verdict if known else _hide_text(driver, verdict)
 
 
 def _state_of(driver: BaseException) -> str | None:
@@ -111,12 +111,12 @@ def _state_of(driver: BaseException) -> str | None:
 _is_state: Final = re.compile(r"[0-9A-Z]{5}").fullmatch
 
 
-def _by_class(cls: type) -> Verdict:
+def _judge_class(cls: type) -> Verdict:
     named = (base.__name__ for base in cls.__mro__ if _is_own(base))
     return next((_BY_CLASS[name] for name in named if name in _BY_CLASS), _FAILED)
 
 
-def _without_text_of(exc: BaseException | None, verdict: Verdict) -> Verdict:
+def _hide_text(exc: BaseException | None, verdict: Verdict) -> Verdict:
     """
     Name the class of the exception below, whose text may quote a value, as the only cause.
     """
@@ -125,7 +125,7 @@ def _without_text_of(exc: BaseException | None, verdict: Verdict) -> Verdict:
 
 def _statement(exc: BaseException) -> Verdict:
     # A value that could not be made one of the database's, or one that is missing.
-    return _without_text_of(_below(exc), _STATEMENT)
+    return _hide_text(_cause(exc), _STATEMENT)
 
 
 _GONE: Final = _outage("A row was changed or removed by somebody else meanwhile")

@@ -18,8 +18,8 @@ from toolfault._meanings.rows import (
     bug,
     outage,
     permanent,
-    refused_values,
     timeout,
+    value_refusal,
 )
 from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import first_argument, short_line, str_attr
@@ -27,10 +27,10 @@ from toolfault.rules._helpers import first_argument, short_line, str_attr
 
 _busy: Final = partial(outage, family="database", origin="tool")
 _broken: Final = partial(permanent, family="database", origin="tool", advice=OPERATOR)
-_refused: Final = partial(refused_values, family="database", origin="tool")
+_refused: Final = partial(value_refusal, family="database", origin="tool")
 
 
-def _misused(sentence: str) -> Verdict:
+def _misuse(sentence: str) -> Verdict:
     return replace(bug(sentence, family="database"), origin="tool")
 
 
@@ -58,10 +58,10 @@ _BY_CODE: Final[dict[str, Verdict]] = {
     "FORMAT": _broken("The database file has a format that is not known"),
     "NOLFS": _broken("The database file is too large for this system"),
     "INTERNAL": _broken("The database failed"),
-    "MISUSE": _misused("The tool uses the database in a way that it does not allow"),
-    "RANGE": _misused("The tool gave a statement the wrong number of values"),
+    "MISUSE": _misuse("The tool uses the database in a way that it does not allow"),
+    "RANGE": _misuse("The tool gave a statement the wrong number of values"),
     # Like SQLSTATE class 42: whose the statement is can't be known.
-    "ERROR": _misused("The tool sent a statement that the database does not accept"),
+    "ERROR": _misuse("The tool sent a statement that the database does not accept"),
 }
 
 _primary = re.compile(r"SQLITE_([A-Z]{1,32})").match
@@ -77,7 +77,7 @@ _constraint = re.compile(
 _NAMING_COLUMNS: Final = frozenset({"UNIQUE", "NOT NULL"})
 
 
-def _by_code(exc: BaseException) -> Verdict | None:
+def _judge_code(exc: BaseException) -> Verdict | None:
     """
     Judge by the result code; None: the library raised it, without one.
     """
@@ -102,16 +102,16 @@ def _detail(primary: str, text: str) -> str:
     return ""
 
 
-_LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
+_LIBRARY: Final = _misuse("The tool uses the database in a way that it does not allow")
 _DATABASE: Final = _broken("The database failed", advice=NO_USE)
 
 
 def _library(exc: BaseException) -> Verdict:
-    return _by_code(exc) or _LIBRARY
+    return _judge_code(exc) or _LIBRARY
 
 
 def _database(exc: BaseException) -> Verdict:
-    return _by_code(exc) or _DATABASE
+    return _judge_code(exc) or _DATABASE
 
 
 RULES: Final[dict[str, Rule]] = {

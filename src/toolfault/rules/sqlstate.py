@@ -16,29 +16,29 @@ from toolfault._meanings.rows import (
     bug,
     outage,
     permanent,
-    refused_values,
     server_auth,
     timeout,
+    value_refusal,
 )
 from toolfault._verdict import Verdict, replace
 
 
 _outage: Final = partial(outage, family="database", origin="upstream")
 _broken: Final = partial(permanent, family="database", origin="upstream", advice=OPERATOR)
-_refused: Final = partial(refused_values, family="database", origin="upstream")
+_refused: Final = partial(value_refusal, family="database", origin="upstream")
 _no_right: Final = partial(server_auth, origin="upstream")
 _late: Final = partial(timeout, origin="upstream")
 
 
-def _misused(sentence: str) -> Verdict:
+def _misuse(sentence: str) -> Verdict:
     return replace(bug(sentence, family="database"), origin="upstream")
 
 
 _VALUE: Final = _refused("The database can't use a value")
 _CONSTRAINT: Final = _refused("The database refused the values")
 #: Like SQLITE_ERROR: whose the statement is can't be known.
-_STATEMENT: Final = _misused("The tool sent a statement that the database does not accept")
-_STATE: Final = _misused(
+_STATEMENT: Final = _misuse("The tool sent a statement that the database does not accept")
+_STATE: Final = _misuse(
     "The tool sent a statement that the database does not accept in its present state"
 )
 _ROUTINE: Final = _broken("A routine in the database failed")
@@ -75,7 +75,7 @@ CLASSES: Final[dict[str, Verdict]] = {
     "39": _ROUTINE,
     "3B": _STATE,
     "3D": _broken("The database that the tool asks for does not exist"),
-    "3F": _misused("The tool names a schema that the database does not have"),
+    "3F": _misuse("The tool names a schema that the database does not have"),
     "40": _outage("The database gave the transaction up because of another one"),
     "42": _STATEMENT,
     "44": _CONSTRAINT,
@@ -121,10 +121,10 @@ STATES: Final[dict[str, Verdict]] = {
     ),
     "40P01": _outage("Two transactions waited for each other, and the database gave this one up"),
     "42501": _no_right("The server's login has no right to do this in the database"),
-    "42601": _misused("The tool sent a statement with a syntax error"),
-    "42703": _misused("The tool names a column that the database does not have"),
-    "42883": _misused("The tool calls a function that the database does not have"),
-    "42P01": _misused("The tool names a table that the database does not have"),
+    "42601": _misuse("The tool sent a statement with a syntax error"),
+    "42703": _misuse("The tool names a column that the database does not have"),
+    "42883": _misuse("The tool calls a function that the database does not have"),
+    "42P01": _misuse("The tool names a table that the database does not have"),
     "53300": _outage("The database has no connection left"),
     "55006": _outage("Something in the database is in use"),
     "55P02": _broken("A setting of the database can't be changed now"),
@@ -135,8 +135,8 @@ STATES: Final[dict[str, Verdict]] = {
     "HV00N": _outage("A source behind the database could not be reached"),
     # What triggers and functions raise: a rule that no constraint can express.
     "P0001": _refused("A rule in the database refused the request"),
-    "P0002": _misused("A routine in the database found no row where it needs one"),
-    "P0003": _misused("A routine in the database found several rows where it needs one"),
+    "P0002": _misuse("A routine in the database found no row where it needs one"),
+    "P0003": _misuse("A routine in the database found several rows where it needs one"),
 }
 
 _state = re.compile(r"[0-9A-Z]{5}").fullmatch

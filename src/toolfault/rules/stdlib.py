@@ -19,9 +19,9 @@ from toolfault._meanings.rows import (
     bug,
     outage,
     permanent,
-    refused_values,
     server_auth,
     timeout,
+    value_refusal,
 )
 from toolfault._names import qualified_name
 from toolfault._verdict import Rule, Verdict, replace, seconds
@@ -136,7 +136,7 @@ def _exit_status(exc: BaseException) -> Verdict:
     return permanent(f"A program that the tool runs was ended by {name}", family="process")
 
 
-def _expired(exc: BaseException) -> Verdict:
+def _program_timeout(exc: BaseException) -> Verdict:
     limit = attr(exc, "timeout")
     known = type(limit) in {int, float} and 0 < limit < 10**9
     within = f" within {seconds(math.ceil(limit))}" if known else " in time"
@@ -191,7 +191,7 @@ _WORK: Final[dict[str, Rule]] = {
     "subprocess.SubprocessError": permanent(
         "A program that the tool runs could not be started", family="process"
     ),
-    "subprocess.TimeoutExpired": _expired,
+    "subprocess.TimeoutExpired": _program_timeout,
 }
 
 
@@ -406,7 +406,7 @@ def _file_server(exc: BaseException) -> Verdict:
         return server_auth(what, note=status)
     if status in {"550", "553"}:
         what = "The file server has no such file, or does not give it"
-        return refused_values(what, note=status, family="other")
+        return value_refusal(what, note=status, family="other")
     return permanent("The file server refused the command", note=status)
 
 
@@ -420,7 +420,7 @@ _SERVERS: Final[dict[str, Rule]] = {
     "smtplib.SMTPAuthenticationError": _mail_login,
     "smtplib.SMTPConnectError": outage("The mail server did not accept the connection"),
     "smtplib.SMTPException": permanent("The mail server could not be used"),
-    "smtplib.SMTPRecipientsRefused": refused_values(
+    "smtplib.SMTPRecipientsRefused": value_refusal(
         "The mail server refused every recipient", advice="Check the addresses.", family="other"
     ),
     "smtplib.SMTPResponseException": _mail_status,

@@ -16,7 +16,7 @@ from toolfault.rules._helpers import str_attr
 from toolfault.rules.stdlib import network_error
 
 
-def _refused(sentence: str) -> Verdict:
+def _refusal(sentence: str) -> Verdict:
     return Verdict(
         code=McpErrorCode.PERMISSION_DENIED,
         sentence=sentence,
@@ -26,15 +26,15 @@ def _refused(sentence: str) -> Verdict:
     )
 
 
-_EXPIRED: Final = _refused("The token has expired")
-_SIGNATURE: Final = _refused("The token's signature is not valid")
-_CLAIM: Final = _refused("The token is not meant for this server")
-_TOKEN: Final = _refused("The token is not valid")
+_EXPIRED: Final = _refusal("The token has expired")
+_SIGNATURE: Final = _refusal("The token's signature is not valid")
+_CLAIM: Final = _refusal("The token is not meant for this server")
+_TOKEN: Final = _refusal("The token is not valid")
 _KEYS: Final = outage(
     "The keys that tokens are checked with could not be fetched", origin="upstream"
 )
 _SETTINGS: Final = permanent("The server's key for tokens can't be used", advice=OPERATOR)
-_OAUTH: Final = _refused("The authorization server refused the request")
+_OAUTH: Final = _refusal("The authorization server refused the request")
 
 #: Error codes of OAuth 2.0 (RFC 6749, sections 4.1.2.1 and 5.2) that are no refusal.
 _OAUTH_CODES: Final[dict[str, Verdict]] = {
@@ -62,7 +62,7 @@ RULES: Final[dict[str, Rule]] = {
     "authlib.jose.errors.JoseError": _TOKEN,
     "authlib.jose.errors.MissingClaimError": _CLAIM,
     "jwt.exceptions.ExpiredSignatureError": _EXPIRED,
-    "jwt.exceptions.ImmatureSignatureError": _refused("The token is not valid yet"),
+    "jwt.exceptions.ImmatureSignatureError": _refusal("The token is not valid yet"),
     "jwt.exceptions.InvalidAudienceError": _CLAIM,
     "jwt.exceptions.InvalidIssuerError": _CLAIM,
     "jwt.exceptions.InvalidKeyError": _SETTINGS,

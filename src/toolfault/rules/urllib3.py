@@ -61,7 +61,7 @@ _BAD_URL: Final = Verdict(
 _args: Final[Any] = BaseException.__dict__["args"].__get__
 
 
-def inside(exc: BaseException) -> BaseException | None:
+def inner_exception(exc: BaseException) -> BaseException | None:
     """
     Return the exception that one of urllib3's or requests' was made from, if it keeps it.
     """
@@ -76,11 +76,11 @@ def verdict_inside(exc: BaseException) -> Verdict | None:
     """
     Return the verdict on the urllib3 error or OSError that an exception was made from, or None.
     """
-    inner = inside(exc)
+    inner = inner_exception(exc)
     for _ in range(_MAX_WRAPPERS):
         if inner is None or qualified_name(type(inner)) != "urllib3.exceptions.MaxRetryError":
             break
-        inner = inside(inner)
+        inner = inner_exception(inner)
     if inner is None:
         return None
     for cls in type(inner).__mro__:
@@ -113,16 +113,16 @@ def _connect(exc: BaseException) -> Verdict:
 def _no_name(exc: BaseException) -> Verdict:
     host = str_attr(exc, "_host")
     # Older versions keep the resolver's error nowhere but in the cause.
-    verdict = connecting(exc.__cause__ or inside(exc))
+    verdict = connecting(exc.__cause__ or inner_exception(exc))
     return replace(verdict, urls=(host,)) if host else verdict
 
 
 def _proxy(exc: BaseException) -> Verdict:
-    return proxy_failed(inside(exc) or exc.__cause__)
+    return proxy_failed(inner_exception(exc) or exc.__cause__)
 
 
 def _tls(exc: BaseException) -> Verdict:
-    inner = inside(exc) or exc.__cause__
+    inner = inner_exception(exc) or exc.__cause__
     if inner is None:
         return _CERTIFICATE if "CERTIFICATE_VERIFY_FAILED" in first_argument(exc) else _TLS
     if qualified_name(type(inner)) == "urllib3.util.ssl_match_hostname.CertificateError":
@@ -132,11 +132,11 @@ def _tls(exc: BaseException) -> Verdict:
 
 def _cut_off(exc: BaseException) -> Verdict:
     # What was sent before is unknown, unless the environment forbids to send at all.
-    verdict = connecting(inside(exc), _CUT_OFF)
+    verdict = connecting(inner_exception(exc), _CUT_OFF)
     return verdict if verdict.code is McpErrorCode.NETWORK_BLOCKED else _CUT_OFF
 
 
-def unparsed(text: str) -> str:
+def invalid_url(text: str) -> str:
     """
     Return the URL that could not be parsed, or the host in it, from what urllib3 says of it.
     """
@@ -145,7 +145,7 @@ def unparsed(text: str) -> str:
 
 
 def _bad_url(exc: BaseException) -> Verdict:
-    location = unparsed(str_attr(exc, "location") or "")
+    location = invalid_url(str_attr(exc, "location") or "")
     return replace(_BAD_URL, urls=(location,)) if location else _BAD_URL
 
 
@@ -157,7 +157,7 @@ def _too_many(exc: BaseException) -> Verdict:
 
 
 def _gave_up(exc: BaseException) -> Verdict:
-    return replace(verdict_inside(exc) or _GAVE_UP, judge_instead=inside(exc))
+    return replace(verdict_inside(exc) or _GAVE_UP, judge_instead=inner_exception(exc))
 
 
 _UNREWINDABLE: Final = _final(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolfault._codes import McpErrorCode
-from toolfault._meanings.rows import OPERATOR, bug, permanent, refused_values
+from toolfault._meanings.rows import OPERATOR, bug, permanent, value_refusal
 from toolfault._verdict import Rule, Verdict
 from toolfault.rules._helpers import attr, int_attr
 from toolfault.rules.http import verdict_for
@@ -24,7 +24,7 @@ def _werkzeug(exc: BaseException) -> Verdict | None:
     return verdict_for(status, headers=headers)
 
 
-_NOT_FOUND: Final = refused_values("What was asked for does not exist", family="other")
+_NOT_FOUND: Final = value_refusal("What was asked for does not exist", family="other")
 _DENIED: Final = Verdict(
     code=McpErrorCode.PERMISSION_DENIED,
     sentence="This is not allowed",
@@ -39,7 +39,7 @@ def _has_status(exc: BaseException) -> Verdict | None:
 
 
 RULES: Final[dict[str, Rule]] = {
-    "django.core.exceptions.BadRequest": refused_values("The request is malformed", family="other"),
+    "django.core.exceptions.BadRequest": value_refusal("The request is malformed", family="other"),
     "django.core.exceptions.FieldDoesNotExist": bug("The tool names a field that does not exist"),
     "django.core.exceptions.FieldError": bug("The tool names a field that does not exist"),
     "django.core.exceptions.ImproperlyConfigured": permanent(
@@ -54,7 +54,7 @@ RULES: Final[dict[str, Rule]] = {
     "django.core.exceptions.SynchronousOnlyOperation": bug(
         "The tool uses the database from asynchronous code, which Django does not allow"
     ),
-    "django.core.exceptions.ValidationError": refused_values(
+    "django.core.exceptions.ValidationError": value_refusal(
         "A value is not allowed", family="database"
     ),
     "django.http.response.Http404": _NOT_FOUND,

@@ -21,11 +21,11 @@ def _gave_up(exc: BaseException) -> Verdict:
         retryable=True,
         sentence="The tool tried several times and gave up",
         advice=LATER,
-        judge_instead=_of_last_attempt(exc) or exc.__cause__,
+        judge_instead=_last_error(exc) or exc.__cause__,
     )
 
 
-def _of_last_attempt(exc: BaseException) -> BaseException | None:
+def _last_error(exc: BaseException) -> BaseException | None:
     last: Any = attr(exc, "last_attempt")
     try:
         # tenacity's is a future: without the timeout one that is not done would wait forever.

@@ -49,12 +49,12 @@ from toolfault.dialects.a2c_smcp import (
     decode,
     encode,
     is_protocol_error_payload,
+    nest_in_details,
     read_close,
     read_refusal,
     read_tool_result,
+    restore_from_details,
     server_field,
-    sheltered,
-    unsheltered,
     write_cancelled,
     write_tool_result,
 )
@@ -239,9 +239,9 @@ def test_fault_the_server_drops_members_that_it_does_not_know():
     payload = ErrorPayload.from_wire({"code": 4014, "message": "m", "future": {"k": 1}})
 
     assert RELAYED.validate_python(payload.to_wire()) == {"code": 4014, "message": "m"}
-    passed = RELAYED.validate_python(over_the_wire(sheltered(payload).to_wire()))
+    passed = RELAYED.validate_python(over_the_wire(nest_in_details(payload).to_wire()))
     assert "future" not in passed
-    assert unsheltered(ErrorPayload.from_wire(passed)) == payload
+    assert restore_from_details(ErrorPayload.from_wire(passed)) == payload
     assert encode(decode(passed, protocol=LINE), protocol=LINE) == payload.to_wire()
 
 

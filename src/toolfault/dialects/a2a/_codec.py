@@ -36,7 +36,7 @@ from toolfault.dialects.a2a._official import (
     is_problem,
     is_typed,
 )
-from toolfault.dialects.a2a._table import CURRENT, TOLD, Version, canonical, error_type
+from toolfault.dialects.a2a._table import CURRENT, STATUS_MEANINGS, Version, canonical, error_type
 from toolfault.dialects.a2a.protocol_droid import A2aError, Variant, variant_of
 from toolfault.errors import ToolFault
 
@@ -154,7 +154,7 @@ def decode(
         _number(error),
         error.message or _standard_message(error),
         record=record,
-        among=_among(error, kept),
+        among=_original_numbers(error, kept),
         body=_canonical(error),
         version="0.3" if error.status is None and is_mapping(error.data) else "",
         reason=error.status,
@@ -235,7 +235,7 @@ def _official(
     error = replace(error, code=code, message=out.message)
     record = out.record
     if binding == "grpc":
-        error, record = _shortened(error, record, version, fault)
+        error, record = _shorten(error, record, version, fault)
     kept = {} if record is None else {RECORD_KEY: record}
     return _WRITERS[binding](
         replace(error, metadata={**(error.metadata or {}), **kept}), version, fault
@@ -287,7 +287,7 @@ def _to_grpc(error: A2AError, version: Version, fault: ToolFault) -> dict[str, A
     return error.to_grpc(version, status=None if status is None else canonical(status))
 
 
-def _shortened(
+def _shorten(
     error: A2AError, record: str | None, version: Version, fault: ToolFault
 ) -> tuple[A2AError, str | None]:
     """
@@ -323,7 +323,7 @@ _WRITERS: Final[Mapping[str, Callable[[A2AError, Version, ToolFault], dict[str, 
 def _status_for(fault: ToolFault, error: A2AError) -> int | None:
     if error.code != A2A_INTERNAL:
         return None
-    told = TOLD.get(error.status or "")
+    told = STATUS_MEANINGS.get(error.status or "")
     return _STATUS.get(fault.envelope.code) if told is None else told.http
 
 
@@ -381,7 +381,7 @@ _READERS: Final[Mapping[str, Callable[[object], tuple[A2AError | None, int | Non
 }
 
 
-def _among(error: A2AError, kept: Record | None) -> tuple[int | str, ...]:
+def _original_numbers(error: A2AError, kept: Record | None) -> tuple[int | str, ...]:
     """
     Return the original's number that -32603 stands for, where the binding has no other word.
     """
@@ -399,7 +399,7 @@ def _canonical(error: A2AError) -> dict[str, Any]:
     if error.status is None:
         return _as_it_came(error)
     body = error.to_jsonrpc()
-    if error.code == A2A_INTERNAL and error.status in TOLD:
+    if error.code == A2A_INTERNAL and error.status in STATUS_MEANINGS:
         # What the number does not tell; `reason_in` reads it.
         body["status"] = error.status
     return body
@@ -417,8 +417,8 @@ def _number(error: A2AError) -> int | str:
 
 
 def _standard_message(error: A2AError) -> str:
-    if error.code == A2A_INTERNAL and error.status in TOLD:
-        return TOLD[error.status].message
+    if error.code == A2A_INTERNAL and error.status in STATUS_MEANINGS:
+        return STATUS_MEANINGS[error.status].message
     return "" if error.type is None else error.type.message
 
 

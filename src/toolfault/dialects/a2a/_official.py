@@ -146,7 +146,7 @@ class A2AError:
         """
         Return the ``error`` of a JSON-RPC response; in 0.3 ``data`` is the metadata, an object.
         """
-        code = self._known_in(version).code
+        code = self._adapt_to(version).code
         error: dict[str, Any] = {"code": code, "message": encodable(self.message)}
         if version != "0.3":
             error["data"] = self.details()
@@ -177,7 +177,7 @@ class A2AError:
                 "code": http,
                 "status": grpc,
                 "message": message,
-                "details": self._known_in(version).details(),
+                "details": self._adapt_to(version).details(),
             }
         }
 
@@ -199,10 +199,10 @@ class A2AError:
         return {
             "code": GRPC_STATUSES.index(grpc),
             "message": message,
-            "details": self._known_in(version).details(),
+            "details": self._adapt_to(version).details(),
         }
 
-    def _known_in(self, version: Version) -> Self:
+    def _adapt_to(self, version: Version) -> Self:
         # A number that the version's clients have no word for says less than -32603 does.
         row = self.type
         if row is None:
@@ -210,7 +210,7 @@ class A2AError:
         return replace(self, code=-32603) if row.status(version) is None else self
 
     def _row_in(self, version: Version) -> ErrorType:
-        return self._known_in(version).type or ERRORS["InternalError"]
+        return self._adapt_to(version).type or ERRORS["InternalError"]
 
     def _members(self) -> dict[str, Any]:
         members = {
@@ -240,7 +240,7 @@ class A2AError:
         data = error.get("data")
         return cls(
             code=code if isinstance(code, int | str) and not isinstance(code, bool) else None,
-            message=_said(error.get("message")),
+            message=_str_or_empty(error.get("message")),
             metadata=_metadata(data),
             violations=_violations(data),
             data=data,
@@ -266,15 +266,15 @@ class A2AError:
             metadata = outer
         # A status line with one meaning counts for more than a body, which another hop may have
         # made.
-        name = _said(error.get("status"))
+        name = _str_or_empty(error.get("status"))
         canonical_name = (
             name if status not in PLAIN and name in GRPC_STATUSES[1:] else canonical(status)
         )
         return cls(
             code=_number(details, reason, canonical_name),
-            message=_said(error.get("message"))
-            or _said(outer.get("detail"))
-            or _said(outer.get("message")),
+            message=_str_or_empty(error.get("message"))
+            or _str_or_empty(outer.get("detail"))
+            or _str_or_empty(outer.get("message")),
             metadata=metadata,
             violations=_violations(details) or _violations(outer),
             status=canonical_name,
@@ -290,7 +290,7 @@ class A2AError:
         code = given.get("code")
         if isinstance(code, bool) or not isinstance(code, int) or not 0 < code < len(GRPC_STATUSES):
             return None
-        details, message = given.get("details"), _said(given.get("message"))
+        details, message = given.get("details"), _str_or_empty(given.get("message"))
         status = GRPC_STATUSES[code]
         name, colon, _ = message[: MAX_NAME + 2].partition(": ")
         former = error_type(name) if colon and name.endswith("Error") else None
@@ -355,7 +355,7 @@ def is_problem(body: Mapping[Any, Any]) -> bool:
 def _number(details: Any, reason: str | None, status: str) -> int:
     info = next(_details(details, ERROR_INFO), None)
     if info is not None and info.get("domain") in (DOMAIN, "", None):
-        reason = _said(info.get("reason"))
+        reason = _str_or_empty(info.get("reason"))
     row = error_type(reason) if reason else None
     return CODE_OF_STATUS.get(status, -32603) if row is None else row.code
 
@@ -371,14 +371,15 @@ def _violations(data: Any) -> tuple[FieldViolation, ...]:
             if "field" in told:
                 found.append(
                     FieldViolation(
-                        _said(told["field"]),
-                        _said(told.get("description")) or _said(told.get("message")),
+                        _str_or_empty(told["field"]),
+                        _str_or_empty(told.get("description"))
+                        or _str_or_empty(told.get("message")),
                     )
                 )
     return tuple(found[:MAX_VIOLATIONS])
 
 
-def _said(value: Any) -> str:
+def _str_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 

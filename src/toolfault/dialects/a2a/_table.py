@@ -244,7 +244,7 @@ CANONICAL: Final = {
 PLAIN: Final = frozenset({401, 403, 408, 429, 499, 503, 504})
 
 
-class Told(NamedTuple):
+class StatusMeaning(NamedTuple):
     """
     A status that tells what no number does.
 
@@ -260,12 +260,12 @@ class Told(NamedTuple):
     message: str
 
 
-TOLD: Final = {
-    "UNAUTHENTICATED": Told(401, "The agent does not accept the credentials."),
-    "PERMISSION_DENIED": Told(403, "The agent does not allow the request."),
-    "RESOURCE_EXHAUSTED": Told(429, "A limit of the agent is reached."),
-    "DEADLINE_EXCEEDED": Told(504, "The agent did not answer in time."),
-    "UNAVAILABLE": Told(503, "The agent cannot be reached."),
+STATUS_MEANINGS: Final = {
+    "UNAUTHENTICATED": StatusMeaning(401, "The agent does not accept the credentials."),
+    "PERMISSION_DENIED": StatusMeaning(403, "The agent does not allow the request."),
+    "RESOURCE_EXHAUSTED": StatusMeaning(429, "A limit of the agent is reached."),
+    "DEADLINE_EXCEEDED": StatusMeaning(504, "The agent did not answer in time."),
+    "UNAVAILABLE": StatusMeaning(503, "The agent cannot be reached."),
 }
 """
 What is -32603 over JSON-RPC, and known over HTTP and gRPC.

@@ -8,7 +8,7 @@ A2C-SMCP: its flat `ErrorPayload`, its codes, its handshake, and the markers in 
 from __future__ import annotations
 
 from toolfault.dialects.a2c_smcp._agent import AgentError, agent_error, agent_view, user_text
-from toolfault.dialects.a2c_smcp._codec import decode, encode, sheltered, unsheltered
+from toolfault.dialects.a2c_smcp._codec import decode, encode, nest_in_details, restore_from_details
 from toolfault.dialects.a2c_smcp._codes import (
     PROTOCOLS,
     READ,
@@ -17,7 +17,7 @@ from toolfault.dialects.a2c_smcp._codes import (
     Assignment,
     ErrorCode,
     Protocol,
-    acknowledged,
+    ack_codes,
     assignments,
     closed_set,
     server_field,
@@ -65,7 +65,7 @@ __all__ = [
     "ToolFailure",
     "Version",
     "VersionMismatch",
-    "acknowledged",
+    "ack_codes",
     "agent_error",
     "agent_view",
     "assignments",
@@ -77,12 +77,12 @@ __all__ = [
     "encode",
     "is_gated",
     "is_protocol_error_payload",
+    "nest_in_details",
     "read_close",
     "read_refusal",
     "read_tool_result",
+    "restore_from_details",
     "server_field",
-    "sheltered",
-    "unsheltered",
     "user_text",
     "write_cancelled",
     "write_tool_result",

@@ -113,10 +113,10 @@ def user_text(failure: ErrorPayload | AgentError) -> str:
 
     Details never reach it: only code and message go in.
     """
-    return _for_user(failure.code, failure.message)
+    return _user_message(failure.code, failure.message)
 
 
-def _for_user(code: int, message: str) -> str:
+def _user_message(code: int, message: str) -> str:
     return sanitize(message, MESSAGE_BYTES) or meaning_of(code)
 
 

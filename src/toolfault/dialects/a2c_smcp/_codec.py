@@ -17,7 +17,7 @@ from toolfault._json import is_mapping
 from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault.dialects._bridge import Outbound, inbound, outbound
 from toolfault.dialects.a2c_smcp._agent import agent_view
-from toolfault.dialects.a2c_smcp._codes import READ, WRITTEN, ErrorCode, Protocol, acknowledged
+from toolfault.dialects.a2c_smcp._codes import READ, WRITTEN, ErrorCode, Protocol, ack_codes
 from toolfault.dialects.a2c_smcp._payload import (
     ErrorPayload,
     InvalidPayload,
@@ -71,7 +71,7 @@ def encode(
     Raises:
         ValueError: There is no such version.
     """
-    sendable = acknowledged(protocol) if carrier == "auto" else frozenset[int]()
+    sendable = ack_codes(protocol) if carrier == "auto" else frozenset[int]()
     out = outbound(fault, "a2c", store=store)
     if (original := _as_it_came(out, fault, protocol, sendable, store)) is not None:
         return original
@@ -103,11 +103,11 @@ def decode(
         ValueError: There is no such version.
     """
     if isinstance(obj, ErrorPayload):
-        return _of_payload(obj.to_wire(), protocol, store)
+        return _decode_payload(obj.to_wire(), protocol, store)
     if is_protocol_error_payload(obj, protocol) and is_mapping(obj):
-        return _of_payload(obj, protocol, store)
+        return _decode_payload(obj, protocol, store)
     if is_mapping(obj) and (failure := read_tool_result(obj)) is not None:
-        return _of_tool_result(obj, failure, protocol, store)
+        return _decode_tool_result(obj, failure, protocol, store)
     return None
 
 
@@ -124,7 +124,7 @@ def recognise(obj: object) -> ToolFault | None:
     return decode(obj)
 
 
-def sheltered(payload: ErrorPayload) -> ErrorPayload:
+def nest_in_details(payload: ErrorPayload) -> ErrorPayload:
     """
     Return a payload that is kept whole in its details, since peers drop unknown members.
 
@@ -135,7 +135,7 @@ def sheltered(payload: ErrorPayload) -> ErrorPayload:
     return payload if kept is None or kept.body is None else payload.with_detail(RECORD_KEY, record)
 
 
-def unsheltered(payload: ErrorPayload) -> ErrorPayload:
+def restore_from_details(payload: ErrorPayload) -> ErrorPayload:
     """
     Return the payload kept whole in the details if code and message are the same, else itself.
     """
@@ -148,7 +148,7 @@ def unsheltered(payload: ErrorPayload) -> ErrorPayload:
     return original if same else payload
 
 
-def _of_payload(
+def _decode_payload(
     body: Mapping[Any, Any], protocol: Protocol, store: RecordStore | None
 ) -> ToolFault:
     view = agent_view(body)
@@ -166,7 +166,7 @@ def _of_payload(
     )
 
 
-def _of_tool_result(
+def _decode_tool_result(
     body: Mapping[Any, Any], failure: ToolFailure, protocol: Protocol, store: RecordStore | None
 ) -> ToolFault:
     record = meta_of(body).get(RECORD_KEY)
@@ -176,7 +176,7 @@ def _of_tool_result(
         int(ErrorCode.TOOL_EXECUTION_FAILED if failure.code is None else failure.code),
         next(iter(texts_of(body)), ""),
         record=record,
-        among=() if marked else _UNMARKED | _unassigned(record),
+        among=() if marked else _UNMARKED | _codes_without_marker(record),
         body=body,
         profile=_TOOL_RESULT,
         version=protocol,
@@ -187,7 +187,7 @@ def _of_tool_result(
     )
 
 
-def _unassigned(record: object) -> set[int]:
+def _codes_without_marker(record: object) -> set[int]:
     # A number that nobody knows has no marker either.
     kept = read_record(record)
     return (

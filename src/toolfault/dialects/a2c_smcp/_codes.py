@@ -252,7 +252,7 @@ def closed_set(protocol: Protocol) -> frozenset[int]:
 
 
 @cache
-def acknowledged(protocol: Protocol) -> frozenset[int]:
+def ack_codes(protocol: Protocol) -> frozenset[int]:
     """
     Return the codes that may be sent in an acknowledgement.
 

@@ -159,7 +159,7 @@ def write_tool_result(
         marks["mcp_server"] = mcp_server
     if auth_hint is not None and (said := auth_hint.to_wire()):
         marks["auth_hint"] = said
-    return _failed(message, {**(meta or {}), **marks})
+    return _failure_result(message, {**(meta or {}), **marks})
 
 
 def respell(result: Mapping[Any, Any], protocol: Protocol) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def write_cancelled(message: str, *, reason: str | None = None) -> dict[str, Any
         reason: Why, as a word, such as ``agent_requested``.
     """
     why = {} if reason is None else {"a2c_cancel_reason": reason}
-    return _failed(message, {"a2c_cancelled": True, **why})
+    return _failure_result(message, {"a2c_cancelled": True, **why})
 
 
 def authorization_code(
@@ -269,7 +269,7 @@ _LOGINS: Final = frozenset(
 )
 
 
-def _failed(message: str, meta: Mapping[str, Any]) -> dict[str, Any]:
+def _failure_result(message: str, meta: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "content": [{"type": "text", "text": encodable(message)}],
         "isError": True,
