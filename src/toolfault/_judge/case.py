@@ -19,10 +19,11 @@ from toolfault._judge.refused_values import Refused
 from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
+from toolfault._redact.paths import last_component
 from toolfault._registry import Registry
 from toolfault._text import safe_repr, safe_str, text_of, text_with_ends
 from toolfault._tracebacks import redact_traceback
-from toolfault._verdict import Family, Rule, Verdict
+from toolfault._verdict import Family, Rule, Verdict, replace
 from toolfault.errors import ToolFault
 
 
@@ -158,6 +159,9 @@ _MAX_QUOTED: Final = 8
 _SHORTEST_QUOTE: Final = 4
 _LONGEST_QUOTE: Final = 400
 
+#: How the names of classes begin whose exceptions hold a command line.
+_PROGRAMS: Final = "subprocess."
+
 #: What nothing explains.
 INTERNAL: Final = Verdict(code=McpErrorCode.INTERNAL)
 
@@ -247,13 +251,25 @@ def ask_rule(name: str, rule: Rule, exc: BaseException, redactor: Redactor) -> V
     if isinstance(rule, Verdict):
         return rule
     try:
-        return rule(exc)
+        verdict = rule(exc)
     except KeyboardInterrupt:
         raise
     except BaseException as trouble:  # noqa: BLE001 -- a rule is a user's code; it is logged with its traceback
         traceback = redact_traceback(trouble, redactor)
         log.error("the rule for %s raised and is passed over\n%s", name, traceback)
         return None
+    return _redact_file(verdict, redactor)
+
+
+def _redact_file(verdict: Verdict | None, redactor: Redactor) -> Verdict | None:
+    """
+    Return a verdict whose file name was redacted before it was shortened, if secrets are in it.
+    """
+    if verdict is None or not (verdict.file and verdict.paths):
+        return verdict
+    path = verdict.paths[0]
+    redacted = redactor.redact(path)
+    return verdict if redacted == path else replace(verdict, file=last_component(redacted))
 
 
 def with_defaults(verdict: Verdict) -> tuple[McpErrorCode, McpErrorCategory, bool]:
@@ -283,33 +299,45 @@ def author_text(case: Case, exc: BaseException) -> str:
 def _remove_leaks(case: Case, exc: BaseException) -> str:
     text = text_with_ends(exc)
     name, verdict = rule_with_name(case, exc)
-    if isinstance(exc, OSError) or name.startswith("of "):
+    if name.startswith(_PROGRAMS):
+        from toolfault._judge.quotations import words_over_command  # noqa: PLC0415 -- read at the first failure, as the tables
+
+        text = words_over_command(exc, text)
+    elif isinstance(exc, OSError) or name.startswith("of "):
         from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- read at the first failure, as the tables
 
-        text = quotable(exc, verdict)
+        text = quotable(exc, verdict, case.policy.redactor.redact)
+    return remove_quoted_leaks(case, exc, text)
+
+
+def remove_quoted_leaks(case: Case, exc: BaseException, text: str) -> str:
+    """
+    Return a text of an exception less what is known to leak out of those that it was raised over.
+    """
     link = any_cause_of(exc)
     for _ in range(_MAX_QUOTED):
         if link is None or not text:
             break
         if not isinstance(link, ToolFault):
-            text = _remove_quoted_leaks(case, link, text)
+            text = _remove_leaks_of(case, link, text)
         link = any_cause_of(link)
     return text
 
 
-def _remove_quoted_leaks(case: Case, link: BaseException, text: str) -> str:
-    from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- as above
+def _remove_leaks_of(case: Case, link: BaseException, text: str) -> str:
+    from toolfault._judge.quotations import cut_command, quotable  # noqa: PLC0415 -- as above
 
+    name, verdict = rule_with_name(case, link)
     for spelled in (safe_repr(link), text_of(link)):
         at = text.find(spelled[:_LONGEST_QUOTE])
         if len(spelled) < _SHORTEST_QUOTE or at < 0:
             continue
         # An author may have cut what is quoted.
         end = at + len(spelled) if text.startswith(spelled, at) else len(text)
-        said = quotable(link, rule_for(case, link))
+        said = quotable(link, verdict, case.policy.redactor.redact)
         if said != spelled:
             text = f"{text[:at]}{said}{text[end:]}"
-    return text
+    return cut_command(link, text) if name.startswith(_PROGRAMS) else text
 
 
 def is_unexplained(exc: BaseException, name: str) -> bool:

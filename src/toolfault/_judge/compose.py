@@ -24,6 +24,7 @@ from toolfault._judge.case import (
     author_text,
     is_bare_key,
     is_cancelled,
+    remove_quoted_leaks,
     rule_for,
     with_defaults,
 )
@@ -93,7 +94,7 @@ def compose(case: Case, exc: BaseException, finding: Finding, failure_id: str) -
         category=category,
         retryable=retryable,
         retry_after_seconds=verdict.retry_after_seconds,
-        hint=None if verdict.hint is None else _redact(case, verdict.hint, HINT_BYTES),
+        hint=_hint(case, finding, verdict.hint),
         cause_chain=_chain(case, exc, finding, verdict, message),
     )
     return ToolFault.of(
@@ -101,6 +102,14 @@ def compose(case: Case, exc: BaseException, finding: Finding, failure_id: str) -
         outcome=verdict.outcome or _OUTCOMES[case.call.phase],
         facts=_facts(case, finding, verdict, failure_id),
     )
+
+
+def _hint(case: Case, finding: Finding, hint: str | None) -> str | None:
+    if hint is None:
+        return None
+    if finding.author is not None:
+        hint = _without_quoted_leaks(case, finding.author, hint)
+    return _redact(case, hint, HINT_BYTES)
 
 
 def _facts(case: Case, finding: Finding, verdict: Verdict, failure_id: str) -> dict[str, Any]:
@@ -214,12 +223,23 @@ def _text_by_author(case: Case, finding: Finding) -> str | None:
     Return what somebody wrote for this failure, redacted; None if nothing of it may be shown.
     """
     if finding.author is not None:
-        return _redact(case, finding.author.envelope.message)
+        return _redact(
+            case, _without_quoted_leaks(case, finding.author, finding.author.envelope.message)
+        )
     if case.policy.disclosure is Disclosure.FULL and case.call.phase == "body":
         return _original_text(case, finding.leaf)
     if finding.text and (finding.deliberate or not _is_withheld(case)):
         return _redact(case, finding.text)
     return None
+
+
+def _without_quoted_leaks(case: Case, fault: ToolFault, text: str) -> str:
+    """
+    Return a text that an author gave a fault, its quotations less what is known to leak.
+    """
+    if case.policy.disclosure is Disclosure.FULL:
+        return text
+    return remove_quoted_leaks(case, fault, text)
 
 
 def _sentence(case: Case, finding: Finding, verdict: Verdict) -> str | None:
@@ -277,7 +297,7 @@ def _compose_message(case: Case, finding: Finding, failure_id: str) -> str:
         what = "The tool failed unexpectedly"
     if _is_withheld(case):
         return f"{what} ({name}). The server's log tells more under the id {failure_id}."
-    text = _redact(case, text_with_ends(exc), MESSAGE_BYTES // 2)
+    text = _redact(case, author_text(case, exc), MESSAGE_BYTES // 2)
     if isinstance(exc, KeyError) and is_bare_key(exc, text_of(exc)):
         return f"{what}: the key {text!r} is missing (KeyError)."
     if not text:
@@ -316,7 +336,7 @@ def _causes(
 ) -> tuple[str, ...] | list[str]:
     author = finding.author
     if author is not None and author.envelope.cause_chain:
-        return author.envelope.cause_chain
+        return [_without_quoted_leaks(case, author, text) for text in author.envelope.cause_chain]
     if verdict.causes:
         return verdict.causes
     if _is_withheld(case) or case.call.phase in {"lookup", "arguments"}:
@@ -342,11 +362,11 @@ def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
 
 def _describe_cause(case: Case, exc: BaseException) -> str:
     if isinstance(exc, ToolFault):
-        return exc.envelope.message
+        return _without_quoted_leaks(case, exc, exc.envelope.message)
     text = rule_for(case, exc).message
     if is_group(exc):
         # Less the count of its members, which says nothing.
-        text = text_of(exc).rpartition(" (")[0]
+        text = author_text(case, exc).rpartition(" (")[0]
     elif text is None:
         # A builtin that a library met on its way quotes whatever it was about: a part of a URL,
         # a body's bytes.

@@ -9,12 +9,15 @@ upstream answered is none.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
-from typing import Final
+import shlex
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from toolfault._names import qualified_name
-from toolfault._text import one_line, text_of
+from toolfault._redact.paths import last_component
+from toolfault._text import one_line, safe_repr, safe_str, text_of
 from toolfault._verdict import Verdict
 from toolfault.rules._helpers import attr, dict_attr, first_argument, int_attr, str_attr
 
@@ -27,19 +30,22 @@ _LAST_LINES: Final = 3
 _MAX_OUTPUT: Final = 300
 
 
-def quotable(exc: BaseException, verdict: Verdict) -> str:
+def quotable(exc: BaseException, verdict: Verdict, redact: Callable[[str], str]) -> str:
     """
     Return an exception's own text as an author may quote it.
 
     Args:
         exc: The exception that is quoted.
         verdict: What the tables say of it.
+        redact: Removes secrets from a path before it is shortened: its context goes with the rest.
     """
     text = text_of(exc)[:_MAX_TEXT]
     for cls in type(exc).__mro__:
         cleaner = _QUOTABLE.get(qualified_name(cls))
         if cleaner is not None:
             return cleaner(exc, text)
+    if isinstance(exc, OSError):
+        return _file(exc, text, redact)
     if verdict.family == "database":
         return _database(exc, text)
     if verdict.family in {"http", "network", "timeout"}:
@@ -182,7 +188,73 @@ def _web(_exc: BaseException, text: str) -> str:
 # ---- programs
 
 
-def _command(exc: BaseException, _text: str) -> str:
+#: The fewest characters by which a command line is recognised that an author cut.
+_RECOGNISED: Final = 24
+
+#: How often a command line is cut out of one text.
+_MAX_CUTS: Final = 8
+
+_COMMAND: Final = "[command]"
+
+#: How the text begins that `subprocess` makes, which is a command line for the rest.
+_SAID_BY_SUBPROCESS: Final = "Command '"
+
+
+def cut_command(exc: BaseException, text: str) -> str:
+    """
+    Return a text without the command line of a failed program, however it is spelled.
+
+    Args:
+        exc: The exception that the program's failure raised; others have no command line.
+        text: Any text, which may quote the command line, or its beginning.
+    """
+    for spelled in _spellings(attr(exc, "cmd")):
+        text = _cut(spelled, text)
+    return text
+
+
+def words_over_command(exc: BaseException, text: str) -> str:
+    """
+    Return what an author's class says of a failed program; "" for what `subprocess` says itself.
+    """
+    return "" if text.startswith(_SAID_BY_SUBPROCESS) else cut_command(exc, text)
+
+
+def _spellings(command: Any) -> Iterator[str]:
+    """
+    Yield the usual ways to write a command line; a single word is none.
+    """
+    if isinstance(command, list | tuple):
+        words = [safe_str(word) for word in command]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] -- a list of anything
+        yield safe_repr(command)  # pyright: ignore[reportUnknownArgumentType] -- as above
+        yield json.dumps(words)
+        spelled = (shlex.join(words), " ".join(words))
+    else:
+        text = safe_str(command)
+        spelled = (repr(text)[1:-1], text)
+    yield from (text for text in spelled if " " in text.strip())
+
+
+def _cut(spelled: str, text: str) -> str:
+    at = 0
+    for _ in range(_MAX_CUTS):
+        at = text.find(spelled[:_RECOGNISED], at)
+        if at < 0:
+            break
+        length = min(_RECOGNISED, len(spelled))
+        while length < len(spelled) and text.startswith(spelled[length : length + 1], at + length):
+            length += 1
+        text = f"{text[:at]}{_COMMAND}{text[at + length :]}"
+        at += len(_COMMAND)
+    return text
+
+
+def _command(exc: BaseException, text: str) -> str:
+    """
+    Return how a program ended, without its command line; or what an author's own class says of it.
+    """
+    if not text.startswith(_SAID_BY_SUBPROCESS):
+        return cut_command(exc, text)
     status, seconds = int_attr(exc, "returncode"), attr(exc, "timeout")
     if status is None:
         return f"the command timed out after {seconds} seconds" if seconds else "the command failed"
@@ -238,14 +310,14 @@ def _first_line(_exc: BaseException, text: str) -> str:
     return text.partition("\n")[0]
 
 
-def _file(exc: BaseException, text: str) -> str:
+def _file(exc: BaseException, text: str, redact: Callable[[str], str]) -> str:
     """
     Return an operating system's text with no more of a path than its last component.
     """
     for name in ("filename", "filename2"):
         path = attr(exc, name)
         if isinstance(path, str) and "/" in path.rstrip("/"):
-            text = text.replace(path, path.rstrip("/").rpartition("/")[2])
+            text = text.replace(path, last_component(redact(path)))
     return text
 
 
@@ -264,7 +336,6 @@ _QUOTABLE: Final[dict[str, Callable[[BaseException, str], str]]] = {
     "urllib.error.HTTPError": _web,
     "builtins.ConnectionError": lambda _, text: text,
     "builtins.TimeoutError": lambda _, text: text,
-    "builtins.OSError": _file,
 }
 
 #: By the class that says it: what a parser or a program said of what it was given.

@@ -105,6 +105,13 @@ def cut_paths(text: str, roots: tuple[str, ...], known: Iterable[str] | KnownPat
     return _path_pattern(roots).sub(lambda path: _shorten(path, paths), text)
 
 
+def last_component(path: str) -> str:
+    """
+    Return the last component of a path of either kind of system.
+    """
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
 def folders(roots: Iterable[str]) -> tuple[str, ...]:
     """
     Return the folders whose layout is worth hiding, the longest first.

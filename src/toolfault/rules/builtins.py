@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings.rows import NO_USE, OPERATOR, SERVICE, outage, permanent, timeout
+from toolfault._redact.paths import last_component
 from toolfault._verdict import Family, Rule, Verdict, replace
 from toolfault.rules._helpers import (
     attr,
@@ -248,7 +249,7 @@ def _path(value: Any) -> str:
 
 def _last_component(path: str) -> str:
     # As much of a path as the redactor leaves of one that the caller does not know.
-    return short_line(path.replace("\\", "/").rstrip("/").rpartition("/")[2])
+    return short_line(last_component(path))
 
 
 def _exit(exc: BaseException) -> Verdict:

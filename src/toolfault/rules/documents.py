@@ -12,6 +12,7 @@ from typing import Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import bug, permanent, value_refusal
+from toolfault._redact.paths import last_component
 from toolfault._verdict import Rule, Verdict, replace
 from toolfault.rules._helpers import first_argument, int_attr
 
@@ -38,7 +39,7 @@ def _no_repository(exc: BaseException) -> Verdict:
     return replace(
         permanent("There is no Git repository here", family="file"),
         paths=(path,) if path else (),
-        file=path.rstrip("/").rpartition("/")[2],
+        file=last_component(path),
         code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
     )
 
