@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from case_checks import Unmet, check
-from case_server import _call_all, tool_name
+from case_server import _call_all, body_of, tool_name
 
 
 HERE = Path(__file__).parent.parent
@@ -64,7 +64,7 @@ def source(cases, hx, options):
         if "call_tool_name" in case:
             continue
         tool = case.get("tool", {})
-        body = textwrap.indent(case.get("raise") or case.get("return") or "return", "        ")
+        body = textwrap.indent(body_of(case), "        ")
         parts.append(
             f"@server.tool(output_schema={tool.get('outputSchema')!r}, annotations={tool.get('annotations')!r})\n"
             f"async def {tool_name(case)}({case.get('signature', '')}):\n"

@@ -95,6 +95,13 @@ def tool_name(case: dict[str, Any]) -> str:
     return case["id"].replace("-", "_")
 
 
+def body_of(case: dict[str, Any]) -> str:
+    """
+    The body of a case's tool, unparsed: indenting would change the lines inside a long string.
+    """
+    return ast.unparse(ast.parse(case.get("raise") or case.get("return") or "return"))
+
+
 def source(cases: list[dict[str, Any]], hx: str, host: str) -> str:
     secrets = [secret for case in cases for secret in case.get("configured_secrets", [])]
     head, run = HOSTS[host]
@@ -103,9 +110,7 @@ def source(cases: list[dict[str, Any]], hx: str, host: str) -> str:
         if "call_tool_name" in case:
             continue
         tool = case.get("tool", {})
-        # Unparsed, since indenting would change the lines inside a long string.
-        body = ast.unparse(ast.parse(case.get("raise") or case.get("return") or "return"))
-        body = textwrap.indent(body, "        ")
+        body = textwrap.indent(body_of(case), "        ")
         parts.append(
             f"@tool({tool.get('annotations', {})!r}, {tool.get('outputSchema')!r})\n"
             f"async def {tool_name(case)}({case.get('signature', '')}):\n"

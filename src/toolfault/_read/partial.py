@@ -20,7 +20,7 @@ from toolfault._meanings.jsonrpc import FREE_WORDS, meaning_with_words
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
 from toolfault._retry_after import member_wait, parse_seconds, wait_in_json, wait_in_prose
-from toolfault._text import WINDOW, pattern
+from toolfault._text import WINDOW
 from toolfault._untrusted import (
     ID_BYTES,
     MAX_CAUSES,
@@ -54,24 +54,9 @@ class Reader:
         Return the meaning of a text, or None if it shows nothing.
         """
         text = text[:WINDOW]
-        quoted = pattern(_BOTO).search(text)
-        if quoted is not None:
-            return _verdict_for_aws(quoted[1])
         # As a framework hands them on: not every one looks at what a model calls a tool.
         tool = self.tool[:ID_BYTES] if is_text(self.tool) else None
         return careful(text, tool=tool, arguments=self.arguments, rpc_code=rpc_code)
-
-
-#: The words of botocore's ClientError.
-_BOTO: Final = (
-    r"\bAn error occurred \(([A-Za-z][\w.]{1,80})\) when calling the \w{1,80} operation\b"
-)
-
-
-def _verdict_for_aws(code: str) -> Verdict:
-    from toolfault.rules.botocore import verdict_for_code  # noqa: PLC0415 -- a table that few answers need
-
-    return verdict_for_code(code)
 
 
 def iter_objects(body: Any) -> Iterator[Mapping[Any, Any]]:
