@@ -17,7 +17,15 @@ from pathlib import Path
 import pytest
 
 from toolfault._judge import deliberate
-from toolfault._judge.deliberate import Home, Purpose, from_environ, names_environment, purpose_of, raised_at, through
+from toolfault._judge.deliberate import (
+    AuthorModules,
+    Purpose,
+    from_environ,
+    names_environment,
+    packages_in_traceback,
+    purpose_of,
+    raise_site,
+)
 
 
 SUPPORT = Path(__file__).parent / "support"
@@ -42,7 +50,7 @@ def test_in_a_source_folder(row):
     """
     The judge says of each situation what the table says.
     """
-    assert row.verdict == verdict(caught(row.tool), Home(row.tool))
+    assert row.verdict == verdict(caught(row.tool), AuthorModules(row.tool))
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +132,16 @@ def test_reasons():
     """
     A verdict says what it rests on, and whether there was a traceback.
     """
-    home = Home(raises)
+    home = AuthorModules(raises)
 
     assert Purpose(True, f"raise in {HERE}.raises:{line_of(raises)}", True) == purpose_of(caught(raises), home)
     assert purpose_of(caught(crashes), home).reason.startswith("accident: ")
     assert purpose_of(caught(crashes), home).reason.endswith(f" at {HERE}.crashes:{line_of(crashes)}")
     assert Purpose(False, "cannot tell: no traceback", False) == purpose_of(ValueError("no"), home)
     assert Purpose(False, "accident: AssertionError", False) == purpose_of(AssertionError("no"), home)
-    assert Purpose(True, "own class", False) == purpose_of(AcmeError("no"), Home(caught, also=["purpose_acme"]))
+    assert Purpose(True, "own class", False) == purpose_of(
+        AcmeError("no"), AuthorModules(caught, also=["purpose_acme"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +165,7 @@ def test_reasons_of_raises_that_do_not_count(name, reason):
     """
     (row,) = (row for row in TABLE if row.name == name)
 
-    assert purpose_of(caught(row.tool), Home(row.tool)).reason.startswith(reason)
+    assert purpose_of(caught(row.tool), AuthorModules(row.tool)).reason.startswith(reason)
 
 
 # Bytecode.
@@ -193,7 +203,7 @@ def test_a_callback_of_c(fails, deliberate):
     parser.StartElementHandler = lambda name, attributes: fails()
     exc = caught(lambda: parser.Parse("<a/>"))
 
-    assert deliberate == purpose_of(exc, Home(fails)).deliberate
+    assert deliberate == purpose_of(exc, AuthorModules(fails)).deliberate
 
 
 @pytest.mark.parametrize("at", [-1, -2, 10_000])
@@ -213,9 +223,9 @@ def test_probe_off(monkeypatch):
     """
     monkeypatch.setattr(deliberate, "_RAISE", -1)
     own = {row.name for row in TABLE if "own class" in row.name or "own error" in row.name or "_class" in row.name}
-    told = {row.name: purpose_of(caught(row.tool), Home(row.tool)) for row in TABLE if "group" not in row.name}
+    told = {row.name: purpose_of(caught(row.tool), AuthorModules(row.tool)) for row in TABLE if "group" not in row.name}
 
-    assert Purpose(False, "cannot tell: unknown bytecode", True) == purpose_of(caught(raises), Home(raises))
+    assert Purpose(False, "cannot tell: unknown bytecode", True) == purpose_of(caught(raises), AuthorModules(raises))
     assert {"own class"} == {purpose.reason for purpose in told.values() if purpose.deliberate}
     assert {"P"} == {row.verdict for row in TABLE if row.name in told and told[row.name].deliberate}
     assert own
@@ -259,8 +269,8 @@ def test_warm_code():
     Specialised instructions move no verdict.
     """
     for _ in range(300):
-        assert purpose_of(caught(raises), Home(raises)).deliberate
-        assert not purpose_of(caught(crashes), Home(crashes)).deliberate
+        assert purpose_of(caught(raises), AuthorModules(raises)).deliberate
+        assert not purpose_of(caught(crashes), AuthorModules(crashes)).deliberate
 
 
 # The standard library as a witness: the instruction against the syntax tree.
@@ -305,10 +315,10 @@ def test_hostile_classes(name):
     """
     exc = caught(raised(vars(purpose_hostile)[name]))
 
-    assert purpose_of(exc, Home(raises)).deliberate
-    assert not purpose_of(exc, Home(None)).deliberate
-    assert (HERE, "raised.<locals>.tool", line_of(raised) + 1) == raised_at(exc)
-    assert HERE.partition(".")[0] in through(exc)
+    assert purpose_of(exc, AuthorModules(raises)).deliberate
+    assert not purpose_of(exc, AuthorModules(None)).deliberate
+    assert (HERE, "raised.<locals>.tool", line_of(raised) + 1) == raise_site(exc)
+    assert HERE.partition(".")[0] in packages_in_traceback(exc)
     assert not names_environment(exc)
     assert not from_environ(exc)
 
@@ -344,14 +354,14 @@ def test_hostile_namespaces(space):
     """
     A namespace that can't be asked is nobody's, and what was raised in it is no tool author's.
     """
-    home = Home(raises)
+    home = AuthorModules(raises)
     function = types.FunctionType(raises.__code__, {"ValueError": ValueError, **space})
     exc = caught(function)
 
     assert not home.owns(space)
     assert not purpose_of(exc, home).deliberate
-    assert raised_at(exc) is None or raised_at(exc)[2] == line_of(raises)
-    assert isinstance(through(exc), frozenset)
+    assert raise_site(exc) is None or raise_site(exc)[2] == line_of(raises)
+    assert isinstance(packages_in_traceback(exc), frozenset)
 
 
 def wrapped_by_itself():
@@ -384,7 +394,7 @@ def test_hostile_tools(name):
     """
     A tool may be anything; if nobody wrote it, nobody's modules are its author's.
     """
-    home = Home(TOOLS[name]())
+    home = AuthorModules(TOOLS[name]())
 
     assert not purpose_of(caught(raises), home).deliberate
     assert not purpose_of(caught(lambda: json.loads("{")), home).deliberate
@@ -397,14 +407,14 @@ def test_a_tool_that_answers_to_every_name():
     """
     An object that seems to be wrapped without end is its class's.
     """
-    assert Home(purpose_hostile.Endless()).owns(vars(purpose_hostile))
+    assert AuthorModules(purpose_hostile.Endless()).owns(vars(purpose_hostile))
 
 
 def test_a_tool_wrapped_by_itself():
     """
     Wrappers that go round in a circle are peeled a bounded number of times.
     """
-    assert purpose_of(caught(wrapped_by_itself), Home(wrapped_by_itself)).deliberate
+    assert purpose_of(caught(wrapped_by_itself), AuthorModules(wrapped_by_itself)).deliberate
 
 
 def test_an_unknown_tool_owns_what_is_named():
@@ -412,15 +422,15 @@ def test_an_unknown_tool_owns_what_is_named():
     The author may name packages without a tool, as one name too.
     """
     for also in (["purpose_acme"], "purpose_acme", iter(["purpose_acme"])):
-        assert Home(None, also).owns_class(AcmeError)
-        assert not Home(None, also).owns_class(ValueError)
+        assert AuthorModules(None, also).owns_class(AcmeError)
+        assert not AuthorModules(None, also).owns_class(ValueError)
 
 
 def test_a_name_is_no_prefix():
     """
     purpose_ac does not hold purpose_acme.
     """
-    home = Home(None, also=["purpose_ac"])
+    home = AuthorModules(None, also=["purpose_ac"])
 
     assert not home.owns_class(AcmeError)
     assert not home.owns({"__name__": "purpose_acme"})
@@ -432,7 +442,7 @@ def test_whatever_goes_wrong_is_an_accident():
     A judge that breaks calls nothing deliberate.
     """
 
-    class Broken(Home):
+    class Broken(AuthorModules):
         def owns_class(self, cls):
             raise RuntimeError
 
@@ -446,8 +456,8 @@ def test_a_class_that_no_module_holds_any_more():
     space = {"__name__": "purpose_unlisted"}
     exec("class Own(Exception): pass\ndef tool(): pass", space)
 
-    assert Home(space["tool"]).owns_class(space["Own"])
-    assert not Home(raises).owns_class(space["Own"])
+    assert AuthorModules(space["tool"]).owns_class(space["Own"])
+    assert not AuthorModules(raises).owns_class(space["Own"])
 
 
 @pytest.mark.parametrize(
@@ -464,16 +474,16 @@ def test_a_long_traceback(entries, is_walked):
         tb = types.TracebackType(tb, inner.tb_frame, inner.tb_lasti, inner.tb_lineno)
     exc = ValueError("no").with_traceback(tb)
 
-    assert purpose_of(exc, Home(raises)).deliberate
-    assert ((HERE, "raises", line_of(raises)) if is_walked else None) == raised_at(exc)
-    assert frozenset({HERE.partition(".")[0]}) == through(exc)
+    assert purpose_of(exc, AuthorModules(raises)).deliberate
+    assert ((HERE, "raises", line_of(raises)) if is_walked else None) == raise_site(exc)
+    assert frozenset({HERE.partition(".")[0]}) == packages_in_traceback(exc)
 
 
 def test_a_home_forgets():
     """
     Names made at run time don't fill the memory.
     """
-    home = Home(raises)
+    home = AuthorModules(raises)
     for n in range(deliberate.MAX_KNOWN * 3):
         home.owns({"__name__": f"made_{n}"})
 
@@ -484,14 +494,14 @@ def test_groups_of_the_author_and_witnesses():
     """
     A leaf that nobody raised stands or falls with the raise of its group.
     """
-    home = Home(raises)
+    home = AuthorModules(raises)
 
     assert purpose_of(ValueError("no"), home, caught(raises)).deliberate
     assert not purpose_of(ValueError("no"), home, caught(crashes)).deliberate
     assert not purpose_of(ValueError("no"), home, ValueError("nor this")).deliberate
     assert not purpose_of(caught(crashes), home, caught(raises)).deliberate
     assert not purpose_of(AttributeError("no"), home, caught(raises)).deliberate
-    assert purpose_of(NoSuchColumn("no"), Home(None, also="purpose_acme")).deliberate
+    assert purpose_of(NoSuchColumn("no"), AuthorModules(None, also="purpose_acme")).deliberate
 
 
 # Where it was raised.
@@ -501,9 +511,9 @@ def test_raised_at():
     """
     The innermost place has a module, a function and a line; without a traceback there is none.
     """
-    assert (HERE, "crashes", line_of(crashes)) == raised_at(caught(crashes))
-    assert "json.decoder" == raised_at(caught(lambda: json.loads("{")))[0]
-    assert raised_at(ValueError("no")) is None
+    assert (HERE, "crashes", line_of(crashes)) == raise_site(caught(crashes))
+    assert "json.decoder" == raise_site(caught(lambda: json.loads("{")))[0]
+    assert raise_site(ValueError("no")) is None
 
 
 def test_raised_at_in_no_module():
@@ -513,7 +523,7 @@ def test_raised_at_in_no_module():
     space = {}
     exec(compile("def tool():\n    raise ValueError", "made_up.py", "exec"), space)
 
-    assert ("made_up.py", "tool", 2) == raised_at(caught(space["tool"]))
+    assert ("made_up.py", "tool", 2) == raise_site(caught(space["tool"]))
 
 
 def test_through():
@@ -522,8 +532,8 @@ def test_through():
     """
     exc = caught(lambda: json.loads("{"))
 
-    assert {"json", "purpose_driver", HERE.partition(".")[0]} == through(exc)
-    assert frozenset() == through(ValueError("no"))
+    assert {"json", "purpose_driver", HERE.partition(".")[0]} == packages_in_traceback(exc)
+    assert frozenset() == packages_in_traceback(ValueError("no"))
 
 
 def test_through_looks_at_the_last_entries_only():
@@ -537,7 +547,7 @@ def test_through_looks_at_the_last_entries_only():
         chain = types.TracebackType(chain, inner.tb_frame, inner.tb_lasti, inner.tb_lineno)
     exc = ValueError("no").with_traceback(types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno))
 
-    assert frozenset({"json"}) == through(exc)
+    assert frozenset({"json"}) == packages_in_traceback(exc)
 
 
 # Environment variables.

@@ -425,9 +425,9 @@ def test_a_framework_can_make_the_attempts_itself():
     state = world.retry().state(name="t")
     fault = parse(BUSY)
 
-    assert state.after(fault, SAFE) == 0.25
+    assert state.next_wait(fault, SAFE) == 0.25
     assert state.number == 2
-    assert state.after(fault, None) is None
+    assert state.next_wait(fault, None) is None
     assert [made.stopped for made in state.attempts] == [None, "not_safe"]
 
 

@@ -117,7 +117,7 @@ class World:
                 fault = parse(self.come(comings, state.number))
             except ToolFault as exc:
                 fault = parse(exc)
-            wait = state.after(fault, tool)
+            wait = state.next_wait(fault, tool)
             if wait is None:
                 return state
             self.sleep_sync(wait)

@@ -20,7 +20,7 @@ from toolfault._json import is_mapping
 from toolfault._judge import judge, judge_returned
 from toolfault._judge.caller_values import Hosts
 from toolfault._judge.case import Call, Case, Disclosure, Judgement, Policy, new_case
-from toolfault._judge.deliberate import Home
+from toolfault._judge.deliberate import AuthorModules
 from toolfault._judge.log import LogTracebacks, Reporter
 from toolfault._names import class_name
 from toolfault._options import (
@@ -97,7 +97,7 @@ class _Prepared(NamedTuple):
     policy: Policy
     guidance: Guidance
     reporter: Reporter
-    homes: WeakKeyDictionary[object, Home]
+    homes: WeakKeyDictionary[object, AuthorModules]
 
 
 @explain_unknown_options
@@ -286,11 +286,11 @@ class Guard:
         except KeyboardInterrupt:
             raise
         except BaseException as trouble:  # noqa: BLE001 -- attributes of an exception may raise anything
-            return self._unjudged(exc, call, trouble, failure_id)
+            return self._fallback_fault(exc, call, trouble, failure_id)
         self._tell(exc, call, judgement, hooks)
         return judgement.fault
 
-    def _unjudged(
+    def _fallback_fault(
         self, exc: BaseException, call: Call, trouble: BaseException, failure_id: str
     ) -> ToolFault:
         redactor = self._prepared.policy.redactor
@@ -337,7 +337,7 @@ class Guard:
         verdict = careful(said, tool=call.tool, arguments=call.arguments) or Verdict(
             code=McpErrorCode.INTERNAL
         )
-        return self._returned(verdict, text, call)
+        return self._judge_returned(verdict, text, call)
 
     def safe_text(self, text: str) -> str:
         """
@@ -400,9 +400,9 @@ class Guard:
         The hooks are called.
         """
         verdict = Verdict(code=fault.code, sentence=fault.envelope.message)
-        return str(self._returned(verdict, fault.envelope.message, call).facts["id"])
+        return str(self._judge_returned(verdict, fault.envelope.message, call).facts["id"])
 
-    def _returned(self, verdict: Verdict, text: str, call: Call) -> ToolFault:
+    def _judge_returned(self, verdict: Verdict, text: str, call: Call) -> ToolFault:
         failure_id = os.urandom(6).hex()
         judgement = judge_returned(self._case(call), verdict, text, failure_id)
         self._tell(judgement.leaf, call, judgement, self.on_failure)
@@ -445,7 +445,7 @@ class Guard:
             return False
         if issubclass(kind, KeyboardInterrupt):
             return True
-        cancelled = _cancelled_class()
+        cancelled = _cancellation_class()
         return cancelled is not None and issubclass(kind, cancelled) and being_cancelled()
 
     async def within_timeout(self, body: Callable[[], Awaitable[T]]) -> T:
@@ -474,21 +474,21 @@ class Guard:
         fault.facts["origin"] = "adapter"
         raise fault from cleanup
 
-    def _home(self, function: object) -> Home:
+    def _home(self, function: object) -> AuthorModules:
         if function is None:
             return _NOWHERE
         homes = self._prepared.homes
         try:
             home = homes.get(function)
             if home is None:
-                home = homes[function] = Home(function, self.also)
+                home = homes[function] = AuthorModules(function, self.also)
         except TypeError:
             # A callable object that has no hash, or that nobody can refer to weakly.
-            return Home(function, self.also)
+            return AuthorModules(function, self.also)
         return home
 
 
-_NOWHERE: Final = Home(None)
+_NOWHERE: Final = AuthorModules(None)
 
 
 def being_cancelled() -> bool:
@@ -512,7 +512,7 @@ def being_cancelled() -> bool:
     return True if task is None else task.cancelling() > 0
 
 
-def _cancelled_class() -> type[BaseException] | None:
+def _cancellation_class() -> type[BaseException] | None:
     try:
         return anyio.get_cancelled_exc_class()
     except Exception:  # noqa: BLE001 -- no event loop in this thread

@@ -157,11 +157,11 @@ def _text_or_none(value: object) -> str | None:
 
 
 def _as_json(value: object) -> Any:
-    copier = JsonCopier(text=_unchanged, key=safe_str, other=_short, depth=_DEPTH, room=WINDOW)
+    copier = JsonCopier(text=_identity, key=safe_str, other=_short, depth=_DEPTH, room=WINDOW)
     return copier.copy(value)
 
 
-def _unchanged(text: str, _name: str) -> str:
+def _identity(text: str, _name: str) -> str:
     return text
 
 
@@ -247,7 +247,7 @@ def plain(text: str) -> str:
     for _ in range(_NESTED):
         if "Traceback (" not in text and "File " not in text:
             break
-        before, text = text, _without_traceback(text)
+        before, text = text, _strip_traceback(text)
         if before == text:
             break
     if "0x" in text:
@@ -255,7 +255,7 @@ def plain(text: str) -> str:
     if "://errors.pydantic.dev" in text:
         text = pattern(_PYDANTIC_LINK).sub("", text)
     if "<" in text:
-        text = _without_markup(text)
+        text = _strip_markup(text)
     return text
 
 
@@ -267,7 +267,7 @@ _PYDANTIC_LINK: Final = r"\s{0,8}For further information visit https://errors\.p
 _HEADER: Final = "Traceback (most recent call last):"
 
 
-def _without_traceback(text: str) -> str:
+def _strip_traceback(text: str) -> str:
     kept: list[str] = []
     inside = grouped = False
     for line in text.split("\n"):
@@ -333,7 +333,7 @@ _INLINE: Final = frozenset(
 )
 
 
-def _without_markup(text: str) -> str:
+def _strip_markup(text: str) -> str:
     if pattern(_MARKUP).search(text) is None:
         return text
     if (start := pattern(_DOCUMENT).search(text)) is not None:

@@ -653,7 +653,7 @@ def test_a_failure_of_the_report_ends_in_the_constant(monkeypatch):
     async def broken(asked):
         raise RuntimeError("not even this")
 
-    monkeypatch.setattr(room, "known_of", broken)
+    monkeypatch.setattr(room, "inspect_tool", broken)
 
     assert assert_fault(ask(fastmcp_faults.make(), "crash")[0], code="internal").envelope.message.startswith(
         "The tool failed"

@@ -14,7 +14,7 @@ from mcp.server.lowlevel import Server
 from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 
 from toolfault import Guard, McpErrorCode, McpExecuteError, ToolFault
-from toolfault.integrations.mcp import GuardedMCPServer, declared, guarded, install
+from toolfault.integrations.mcp import GuardedMCPServer, describe_codes, guarded, install
 from toolfault.testing import assert_fault
 
 
@@ -280,11 +280,11 @@ TABLE = """\
 
 
 def test_the_table_of_a_server():
-    assert anyio.run(declared, shop()) == TABLE
+    assert anyio.run(describe_codes, shop()) == TABLE
 
 
 def test_the_table_of_a_low_level_server_has_all_pages():
-    rows = anyio.run(declared, lowlevel(fails, *two_tools())).splitlines()[2:]
+    rows = anyio.run(describe_codes, lowlevel(fails, *two_tools())).splitlines()[2:]
 
     assert [row.split(" | ")[:2] for row in rows] == [["| `order`", "`quota_exceeded`"], ["| `list`", "`internal`"]]
 
@@ -297,13 +297,15 @@ def test_the_table_of_a_list_of_tools():
         {"name": "none"},
     ]
 
-    assert anyio.run(declared, tools) == TABLE + (
+    assert anyio.run(describe_codes, tools) == TABLE + (
         "| `a&#124;b` | `internal` | the server, or something behind it, failed | permanent | no |\n"
     )
 
 
 def test_no_declarations_are_said_to_be_none():
-    assert anyio.run(declared, MCPServer("none", log_level="CRITICAL")) == "No tool declares what it fails with.\n"
+    assert (
+        anyio.run(describe_codes, MCPServer("none", log_level="CRITICAL")) == "No tool declares what it fails with.\n"
+    )
 
 
 def test_what_has_no_tools_has_no_table():
@@ -312,7 +314,7 @@ def test_what_has_no_tools_has_no_table():
             return []
 
     with pytest.raises(TypeError, match="not .*Other"):
-        anyio.run(declared, Other())
+        anyio.run(describe_codes, Other())
 
 
 def test_each_code_has_the_meaning_that_the_readme_gives_it():

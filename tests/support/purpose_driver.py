@@ -8,7 +8,7 @@ import inspect
 import json
 import sys
 
-from toolfault._judge.deliberate import Home, purpose_of
+from toolfault._judge.deliberate import AuthorModules, purpose_of
 
 
 ROOMS = ("bodies", "calls", "passing", "odd", "elsewhere", "together", "models")
@@ -25,7 +25,7 @@ def situations():
     return SITUATIONS
 
 
-class Everywhere(Home):
+class Everywhere(AuthorModules):
     """
     A home whose author owns every module and no class, so that only the instruction decides.
     """
@@ -83,5 +83,5 @@ def main():
     told = {}
     for row in situations():
         exc = caught(row.tool)
-        told[row.name] = [verdict(exc, Home(row.tool, also)) for also in ((), ("purpose_acme_core",))]
+        told[row.name] = [verdict(exc, AuthorModules(row.tool, also)) for also in ((), ("purpose_acme_core",))]
     json.dump(told, sys.stdout)

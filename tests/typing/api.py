@@ -25,7 +25,7 @@ from toolfault import (
 )
 from toolfault.hooks import Attempt, Retried
 from toolfault.hosting import Call
-from toolfault.integrations.mcp import advertise, declared, guarded, install, retrying
+from toolfault.integrations.mcp import advertise, describe_codes, guarded, install, retrying
 from toolfault.testing import assert_fault
 
 
@@ -110,10 +110,10 @@ async def client_side(client: Client, session: ClientSession) -> None:
     await retrying(client).call_tool("t", on_attempt=attempts.append)
     assert_type(await Retry().run(lambda _: client.call_tool("t")), Retried[CallToolResult])
     assert_type(Retry().call_sync(lambda number: number), int)
-    assert_type(Retry().state().after(parse({}), None), float | None)
+    assert_type(Retry().state().next_wait(parse({}), None), float | None)
     await wrapped.list_tools()
     await as_session.list_tools()
-    assert_type(await declared(server), str)
+    assert_type(await describe_codes(server), str)
 
 
 # What must not type-check; an ignore that is not needed is an error.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
 from toolfault._judge.case import INTERNAL, Case, Finding
-from toolfault._judge.deliberate import purpose_of, raised_by
+from toolfault._judge.deliberate import is_raised_by_author, purpose_of
 from toolfault._meanings.violations import MAX_FIELD, MAX_NAMED, listing_of, violations_with_values
 from toolfault._text import one_line
 from toolfault._verdict import Verdict, replace
@@ -124,7 +124,10 @@ def find_crashed_validator(case: Case, exc: BaseException) -> BaseException | No
         original = item.get("ctx", {}).get("error")
         if not isinstance(original, BaseException):
             continue
-        if raised_by(original, case.home) and not purpose_of(original, case.home).deliberate:
+        if (
+            is_raised_by_author(original, case.home)
+            and not purpose_of(original, case.home).deliberate
+        ):
             return original
     return None
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from toolfault._causes import any_cause_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._judge.caller_values import CallerValues, Hosts
-from toolfault._judge.deliberate import Home
+from toolfault._judge.deliberate import AuthorModules
 from toolfault._judge.refused_values import Refused
 from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
@@ -195,7 +195,7 @@ class Case:
 
     call: Call
     policy: Policy
-    home: Home
+    home: AuthorModules
     values: CallerValues
     rules: dict[int, tuple[str, Verdict]] = field(default_factory=dict[int, tuple[str, Verdict]])
     findings: dict[int, Finding] = field(default_factory=dict[int, "Finding"])
@@ -203,7 +203,7 @@ class Case:
     refused: dict[int, Refused] = field(default_factory=dict[int, "Refused"])
 
 
-def new_case(call: Call, policy: Policy, home: Home) -> Case:
+def new_case(call: Call, policy: Policy, home: AuthorModules) -> Case:
     """
     Return a case of which nothing is known yet.
     """

@@ -28,7 +28,7 @@ from toolfault._judge.case import (
     rule_for,
     with_defaults,
 )
-from toolfault._judge.deliberate import raised_by
+from toolfault._judge.deliberate import is_raised_by_author
 from toolfault._meanings.rows import OPERATOR
 from toolfault._names import class_name
 from toolfault._record import MAX_RECORD, RECORD_FACT, sanitize_record
@@ -370,7 +370,7 @@ def _describe_cause(case: Case, exc: BaseException) -> str:
     elif text is None:
         # A builtin that a library met on its way quotes whatever it was about: a part of a URL,
         # a body's bytes.
-        inside = type(exc).__module__ == "builtins" and raised_by(exc, case.home) is False
+        inside = type(exc).__module__ == "builtins" and is_raised_by_author(exc, case.home) is False
         text = "" if inside else author_text(case, exc)
     kind = _class_name(case, exc)
     return f"{kind}: {text}" if text else kind

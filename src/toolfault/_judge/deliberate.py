@@ -95,7 +95,7 @@ class Purpose(NamedTuple):
     traceback: bool
 
 
-class Home:
+class AuthorModules:
     """
     The modules of a tool's author; made once per tool.
 
@@ -199,7 +199,7 @@ class Home:
             return self._folder is not None and _lies_in(_real(file), self._folder)
         own, root = self._installed
         # What was installed is looked up at the first failure that needs it: that reads files.
-        return _real(file) in _installed_with(own, root)
+        return _real(file) in _distribution_files(own, root)
 
     def _holds(self, name: str) -> bool:
         return any(name == package or name.startswith(f"{package}.") for package in self._packages)
@@ -212,7 +212,9 @@ class Home:
         return f"<Home of {whose}: packages {sorted(self._packages)}, folder {self._folder}>"
 
 
-def purpose_of(leaf: BaseException, home: Home, witness: BaseException | None = None) -> Purpose:
+def purpose_of(
+    leaf: BaseException, home: AuthorModules, witness: BaseException | None = None
+) -> Purpose:
     """
     Judge one exception that is no group, unless the group's class is the author's; never raises.
 
@@ -228,7 +230,7 @@ def purpose_of(leaf: BaseException, home: Home, witness: BaseException | None = 
         return Purpose(False, f"cannot tell: {class_name(exc)} while judging", False)
 
 
-def raised_at(exc: BaseException) -> tuple[str, str, int] | None:
+def raise_site(exc: BaseException) -> tuple[str, str, int] | None:
     """
     Return module or file, function and line of the innermost traceback entry; None without one.
     """
@@ -239,7 +241,7 @@ def raised_at(exc: BaseException) -> tuple[str, str, int] | None:
         return None
 
 
-def raised_by(exc: BaseException, home: Home) -> bool | None:
+def is_raised_by_author(exc: BaseException, home: AuthorModules) -> bool | None:
     """
     Tell whether an exception began in the author's own code; None: it was never raised.
     """
@@ -287,7 +289,7 @@ def from_environ(exc: BaseException) -> bool:
     )
 
 
-def through(exc: BaseException, home: Home | None = None) -> frozenset[str]:
+def packages_in_traceback(exc: BaseException, home: AuthorModules | None = None) -> frozenset[str]:
     """
     Return the top-level packages that an exception came through below the author's own code.
 
@@ -314,14 +316,14 @@ def entries_of(exc: BaseException) -> Iterable[types.TracebackType]:
     return deque(_entries(_traceback(exc)), MAX_THROUGH)
 
 
-def owns_frame(home: Home, tb: types.TracebackType) -> bool:
+def owns_frame(home: AuthorModules, tb: types.TracebackType) -> bool:
     """
     Tell whether an entry of a traceback stands in the author's own code.
     """
     return home.owns(tb.tb_frame.f_globals)
 
 
-def _judge(leaf: BaseException, home: Home, witness: BaseException | None) -> Purpose:
+def _judge(leaf: BaseException, home: AuthorModules, witness: BaseException | None) -> Purpose:
     cls = type(leaf)
     tb: types.TracebackType | None = _traceback(leaf)
     if tb is None and witness is not None:
@@ -342,7 +344,7 @@ def _judge(leaf: BaseException, home: Home, witness: BaseException | None) -> Pu
     return _judge_place(cls, innermost, home)
 
 
-def _judge_place(cls: type[BaseException], tb: types.TracebackType, home: Home) -> Purpose:
+def _judge_place(cls: type[BaseException], tb: types.TracebackType, home: AuthorModules) -> Purpose:
     frame, at = tb.tb_frame, tb.tb_lasti
     code = frame.f_code
     raw = code.co_code  # not the adaptive one, which holds specialised opcodes and caches
@@ -389,7 +391,7 @@ def _innermost(tb: types.TracebackType | None) -> types.TracebackType | None:
     return None
 
 
-def _newest_raise(tb: types.TracebackType, home: Home) -> types.TracebackType | None:
+def _newest_raise(tb: types.TracebackType, home: AuthorModules) -> types.TracebackType | None:
     """
     Return the first entry of the author's that stands at a raise; None: none is near the beginning.
     """
@@ -514,7 +516,7 @@ def _distributions(root: str, name: str | None = None) -> Iterable[Any]:
 
 
 @functools.lru_cache(maxsize=128)
-def _installed_with(file: str, root: str) -> frozenset[str]:
+def _distribution_files(file: str, root: str) -> frozenset[str]:
     """
     Return the Python files that one distribution installed together with a file; empty: unknown.
     """

@@ -43,16 +43,16 @@ from toolfault._judge.case import (
     with_defaults,
 )
 from toolfault._judge.deliberate import (
-    Home,
+    AuthorModules,
     Purpose,
     from_environ,
+    is_raised_by_author,
     names_environment,
+    packages_in_traceback,
     purpose_of,
-    raised_by,
-    through,
 )
 from toolfault._judge.own_names import verdict_for_name
-from toolfault._judge.refused_values import Refused, is_conversion, reason_of, refused_by
+from toolfault._judge.refused_values import Refused, find_refused, is_conversion, reason_of
 from toolfault._meanings.violations import violations
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
@@ -512,7 +512,7 @@ def _judge_library_text(
     Judge what a library raised and no table explains by its text; None: the author's code did.
     """
     is_library_class = is_unexplained(exc, name)
-    in_library = name in _SAID_BY_LIBRARIES and raised_by(exc, case.home) is False
+    in_library = name in _SAID_BY_LIBRARIES and is_raised_by_author(exc, case.home) is False
     if not (is_library_class or in_library):
         return None
     text = telling_lines(author_text(case, exc)) or None
@@ -530,7 +530,7 @@ def _judge_caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Fin
     Blame the caller for a value that a conversion or a database refused, if an argument is it.
     """
     if verdict.family == "process":
-        argument, reason = _refused_by_program(case, exc, verdict)
+        argument, reason = _program_complaint(case, exc, verdict)
     else:
         argument, reason = _find_refused_value(case, exc, verdict).argument, None
     if argument is None:
@@ -545,7 +545,7 @@ def _judge_caller_value(case: Case, exc: BaseException, verdict: Verdict) -> Fin
     )
 
 
-def _refused_by_program(
+def _program_complaint(
     case: Case, exc: BaseException, verdict: Verdict
 ) -> tuple[str | None, str | None]:
     """
@@ -567,7 +567,7 @@ def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verd
     if said.code is not McpErrorCode.INVALID_ARGUMENTS:
         return False
     # Of another library the whole text counts, which may speak of more than one value.
-    if not through(exc, case.home) <= sys.stdlib_module_names:
+    if not packages_in_traceback(exc, case.home) <= sys.stdlib_module_names:
         return False
     return _find_refused_value(case, exc, verdict).is_foreign
 
@@ -578,7 +578,7 @@ def _find_refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Ref
         statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
         refused = Refused()
         if statement or is_conversion(exc, verdict):
-            refused = refused_by(exc, case.home, case.values, statement=statement)
+            refused = find_refused(exc, case.home, case.values, statement=statement)
         case.refused[id(exc)] = refused
     return refused
 
@@ -648,11 +648,11 @@ def _any_leaf(exc: BaseException) -> BaseException:
     return next(iter(leaves_of(exc)), exc)
 
 
-def _socket_or_disk(exc: BaseException, home: Home) -> Verdict:
+def _socket_or_disk(exc: BaseException, home: AuthorModules) -> Verdict:
     """
     Judge a PermissionError without a file name by where it came through.
     """
-    if through(exc, home) & _SOCKETS:
+    if packages_in_traceback(exc, home) & _SOCKETS:
         from toolfault.rules.builtins import NO_CONNECTION_ALLOWED  # noqa: PLC0415 -- tables load at the first failure
 
         return NO_CONNECTION_ALLOWED

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 from toolfault._judge.case import Call, Judgement, Phase
-from toolfault._judge.deliberate import raised_at
+from toolfault._judge.deliberate import raise_site
 from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
@@ -103,7 +103,7 @@ class Reporter:
         redactor: Redactor,
     ) -> None:
         template, text = "Tool %r crashed again: %s", _SHOWN_BEFORE
-        if self._is_news((qualified_name(type(leaf)), raised_at(leaf))):
+        if self._is_news((qualified_name(type(leaf)), raise_site(leaf))):
             template, text = "Tool %r crashed: %s", redact_traceback(exc, redactor)
         # Whoever formats exc_info reads attributes that a hostile class overrides, without a bound.
         held = exc if self._holds_exceptions and is_cheap_to_format(exc) else None

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any, Final
 
 from toolfault._judge.caller_values import CallerValues
-from toolfault._judge.deliberate import Home, entries_of, owns_frame, through
+from toolfault._judge.deliberate import AuthorModules, entries_of, owns_frame, packages_in_traceback
 from toolfault._names import class_name, qualified_name
 from toolfault._text import safe_str, text_of
 from toolfault._verdict import Verdict
@@ -119,7 +119,7 @@ def is_conversion(exc: BaseException, verdict: Verdict) -> bool:
         return True
     kind = type(exc)
     if kind is KeyError:
-        return "enum" in through(exc)
+        return "enum" in packages_in_traceback(exc)
     if kind.__module__ == "builtins":
         return kind in {LookupError, OverflowError, SyntaxError}
     return any(qualified_name(cls) in _CONVERSIONS for cls in kind.__mro__)
@@ -145,8 +145,8 @@ def is_single_word(text: str) -> bool:
     return not any(map(str.isspace, text))
 
 
-def refused_by(
-    exc: BaseException, home: Home, values: CallerValues, *, statement: bool = False
+def find_refused(
+    exc: BaseException, home: AuthorModules, values: CallerValues, *, statement: bool = False
 ) -> Refused:
     """
     Return what is known of the value that an exception refused; never raises.
@@ -158,20 +158,24 @@ def refused_by(
         statement: Only the statement that was passed to a database is looked at.
     """
     try:
-        return _refused_by(exc, home, values, statement=statement)
+        return _find_refused(exc, home, values, statement=statement)
     except Exception:  # noqa: BLE001 -- exceptions, frames and values are strangers' objects: then nobody is blamed
         return Refused()
 
 
-def _refused_by(
-    exc: BaseException, home: Home, values: CallerValues, *, statement: bool
+def _find_refused(
+    exc: BaseException, home: AuthorModules, values: CallerValues, *, statement: bool
 ) -> Refused:
     if not values.are_known:
         return Refused()
     text = safe_str(exc)[:_MAX_TEXT]
     seen: list[object] = []
     # The source is read only where the exception does not say it.
-    for found in (_carried(exc), _quoted(text), _passed(exc, home, statement=statement)):
+    for found in (
+        _attribute_values(exc),
+        _quotations(text),
+        _call_operands(exc, home, statement=statement),
+    ):
         for value in islice(found, _MAX_QUOTED):
             if (argument := values.argument_with(value)) is not None:
                 return Refused(argument)
@@ -188,7 +192,7 @@ def _refused_by(
 # What the exception carries and quotes
 
 
-def _carried(exc: BaseException) -> Iterator[object]:
+def _attribute_values(exc: BaseException) -> Iterator[object]:
     for cls in type(exc).__mro__:
         name = _CARRIED.get(qualified_name(cls))
         if name is None:
@@ -198,7 +202,7 @@ def _carried(exc: BaseException) -> Iterator[object]:
         return
 
 
-def _quoted(text: str) -> Iterator[str]:
+def _quotations(text: str) -> Iterator[str]:
     """
     Yield the values that a text seems to quote.
     """
@@ -208,13 +212,13 @@ def _quoted(text: str) -> Iterator[str]:
             continue
         yield literal[1:-1]
         if "\\" in literal:
-            yield from _unescaped(literal)
+            yield from _unescape(literal)
     for match in (_first(text), _last(text)):
         if match is not None:
             yield match[1].strip("'\"`.")
 
 
-def _unescaped(literal: str) -> Iterator[str]:
+def _unescape(literal: str) -> Iterator[str]:
     try:
         yield str(ast.literal_eval(literal))
     except (ValueError, SyntaxError):
@@ -233,7 +237,7 @@ def _plain(value: object) -> object:
 # What the author's call passed
 
 
-def _passed(exc: BaseException, home: Home, *, statement: bool) -> Iterator[object]:
+def _call_operands(exc: BaseException, home: AuthorModules, *, statement: bool) -> Iterator[object]:
     """
     Yield the values from which the author's own call made what was refused.
     """

@@ -109,13 +109,13 @@ def verdict_by_class(cls: type[BaseException]) -> Verdict | None:
         name = qualified_name(base)
         if name.startswith("builtins."):
             continue
-        verdict = _believed(name.rpartition(".")[2])
+        verdict = _verdict_by_name(name.rpartition(".")[2])
         if verdict is not None:
             return verdict
     return None
 
 
 @lru_cache(maxsize=1024)
-def _believed(name: str) -> Verdict | None:
+def _verdict_by_name(name: str) -> Verdict | None:
     verdict = verdict_for_name(name)
     return verdict if verdict is not None and verdict.family in _BELIEVED else None

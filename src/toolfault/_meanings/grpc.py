@@ -18,7 +18,7 @@ from toolfault._meanings.rows import (
 from toolfault._verdict import Verdict, replace
 
 
-_callers: Final = partial(value_refusal, origin="upstream")
+_value_refusal: Final = partial(value_refusal, origin="upstream")
 _service: Final = partial(permanent, family="http", origin="upstream")
 _outage: Final = partial(outage, family="http", origin="upstream")
 
@@ -49,7 +49,7 @@ STATUS: Final[dict[str, Verdict]] = {
     "OK": _service("{peer} reported success as a failure"),
     "CANCELLED": _service("The call to {peer} was cancelled"),
     "UNKNOWN": _service("{peer} failed"),
-    "INVALID_ARGUMENT": _callers("{peer} refused the values of the call"),
+    "INVALID_ARGUMENT": _value_refusal("{peer} refused the values of the call"),
     "DEADLINE_EXCEEDED": _row(
         McpErrorCode.TOOL_TIMEOUT,
         McpErrorCategory.TRANSIENT,
@@ -57,8 +57,8 @@ STATUS: Final[dict[str, Verdict]] = {
         LATER,
         retryable=True,
     ),
-    "NOT_FOUND": _callers("{peer} found nothing, or does not show it"),
-    "ALREADY_EXISTS": _callers("What was to be made exists at {peer} already"),
+    "NOT_FOUND": _value_refusal("{peer} found nothing, or does not show it"),
+    "ALREADY_EXISTS": _value_refusal("What was to be made exists at {peer} already"),
     "PERMISSION_DENIED": _row(
         McpErrorCode.PERMISSION_DENIED,
         McpErrorCategory.AUTH,
@@ -72,12 +72,12 @@ STATUS: Final[dict[str, Verdict]] = {
         LATER,
         retryable=True,
     ),
-    "FAILED_PRECONDITION": _callers(
+    "FAILED_PRECONDITION": _value_refusal(
         "{peer} refused the call in the present state",
         advice="Look at the present state, then call differently.",
     ),
     "ABORTED": _outage("{peer} gave the call up because of another one"),
-    "OUT_OF_RANGE": _callers("A value of the call is out of range for {peer}"),
+    "OUT_OF_RANGE": _value_refusal("A value of the call is out of range for {peer}"),
     "UNIMPLEMENTED": _service("{peer} can't do what was asked"),
     "INTERNAL": _service("{peer} failed"),
     "UNAVAILABLE": _outage("{peer} is unavailable"),
@@ -99,7 +99,7 @@ USED_UP: Final = _row(
     "A quota of {peer} is used up",
     "More has to be bought or granted.",
 )
-TOO_LARGE: Final = _callers(
+TOO_LARGE: Final = _value_refusal(
     "A message is too large for {peer}", advice="Ask for less, or send less."
 )
 

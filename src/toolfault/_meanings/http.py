@@ -27,7 +27,7 @@ from toolfault._verdict import Verdict, replace
 
 _TRANSIENT, _PERMANENT = McpErrorCategory.TRANSIENT, McpErrorCategory.PERMANENT
 
-_callers: Final = partial(value_refusal, origin="upstream")
+_value_refusal: Final = partial(value_refusal, origin="upstream")
 _tools: Final = partial(permanent, family="http", origin="upstream")
 _outage: Final = partial(outage, family="http", origin="upstream")
 
@@ -57,13 +57,13 @@ def _row(
 
 
 _METHOD: Final = _tools("{peer} does not accept this kind of request")
-_GONE: Final = _callers("{peer} no longer has what was asked for, or does not show it")
-_VALUES: Final = _callers("{peer} refused the values of the request")
-_CHANGED: Final = _callers(
+_GONE: Final = _value_refusal("{peer} no longer has what was asked for, or does not show it")
+_VALUES: Final = _value_refusal("{peer} refused the values of the request")
+_CHANGED: Final = _value_refusal(
     "{peer} refused the request in the present state",
     advice="Look at the present state, then call differently.",
 )
-_SIZE: Final = _callers("The request is too large for {peer}", advice="Send less.")
+_SIZE: Final = _value_refusal("The request is too large for {peer}", advice="Send less.")
 _UNABLE: Final = _tools("{peer} can't do what was asked")
 FAILED: Final = _outage("{peer} failed")
 _UNREACHED: Final = _outage("{peer} could not be reached behind its own network")
@@ -89,7 +89,7 @@ _DEADLINE: Final = _late(
 
 #: Status to what it means. A status that is not here: `row_for`.
 STATUS: Final[dict[int, Verdict]] = {
-    400: _callers("{peer} refused the request as malformed"),
+    400: _value_refusal("{peer} refused the request as malformed"),
     401: replace(
         _row(
             McpErrorCode.PERMISSION_DENIED,
@@ -106,7 +106,7 @@ STATUS: Final[dict[int, Verdict]] = {
         "{peer} does not allow this",
         "Other rights are needed.",
     ),
-    404: _callers("{peer} found nothing, or does not show it"),
+    404: _value_refusal("{peer} found nothing, or does not show it"),
     405: _METHOD,
     406: _METHOD,
     407: _row(
@@ -116,7 +116,7 @@ STATUS: Final[dict[int, Verdict]] = {
         OPERATOR,
     ),
     408: _late("{peer} gave up waiting for the request, and did not carry it out"),
-    409: _callers(
+    409: _value_refusal(
         "{peer} reports a conflict with the present state",
         advice="Look at the present state, then call differently.",
     ),
@@ -176,7 +176,7 @@ STATUS: Final[dict[int, Verdict]] = {
     530: _UNREACHED,
 }
 
-_OTHER_4XX: Final = _callers("{peer} refused the request")
+_OTHER_4XX: Final = _value_refusal("{peer} refused the request")
 _REDIRECT: Final = _tools("{peer} answered with a redirect that was not followed")
 _ODD: Final = _tools("{peer} gave an answer that the tool did not expect")
 

@@ -70,7 +70,7 @@ _NO_PROGRAM: Final = _says(McpErrorCode.INTERNAL, "process")
 # ---- statuses
 
 
-def _answered(match: re.Match[str]) -> Verdict:
+def _status_verdict(match: re.Match[str]) -> Verdict:
     return http.read_status(int(match[match.lastindex or 0]))
 
 
@@ -350,7 +350,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     ),
     # A number is a status only beside a status word.
     (
-        _answered,
+        _status_verdict,
         "http",
         (
             (
@@ -360,7 +360,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
-        _answered,
+        _status_verdict,
         "status",
         (
             (
@@ -369,20 +369,20 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             ),
         ),
     ),
-    (_answered, "error(|exception(", (r"\b\w{0,60}(?:error|exception)\(@status,",)),
-    (_answered, "error", (r"error(?: code)?[ :([]{1,3}@status@no_count",)),
+    (_status_verdict, "error(|exception(", (r"\b\w{0,60}(?:error|exception)\(@status,",)),
+    (_status_verdict, "error", (r"error(?: code)?[ :([]{1,3}@status@no_count",)),
     (
-        _answered,
+        _status_verdict,
         _REASONS,
         (r"(?:^|[\s:('\"[])@numbered_reason", r"@reason_numbered"),
     ),
     (
-        _answered,
+        _status_verdict,
         "error|fail|denied|unavailable|unauthori",
         (r"\b(?:fail|error|denied|unavailable|unauthori)[^\n]{0,60}\(@status\)",),
     ),
     (
-        _answered,
+        _status_verdict,
         "returned|responded|answered|failed with|got|received",
         (
             (
@@ -392,7 +392,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
-        _answered,
+        _status_verdict,
         "error|fail",
         (r"\b(?:fail|error)[^\n]{0,80}(?:: |= ?)@status(?= ?(?:$|[-,.({:;]))",),
     ),

@@ -261,7 +261,7 @@ class Retry:
                     outcome.result = await attempt(state.number)
                 if state.needs_hints(outcome.fault):
                     tool = await _find_tool(tool)
-                wait = state.after(outcome.fault, tool)
+                wait = state.next_wait(outcome.fault, tool)
                 if wait is None:
                     retried = state.finish(outcome)
                     report(retried)
@@ -314,7 +314,7 @@ class Retry:
                     outcome.result = attempt(state.number)
                 if state.needs_hints(outcome.fault):
                     tool = _find_tool_sync(tool)
-                wait = state.after(outcome.fault, tool)
+                wait = state.next_wait(outcome.fault, tool)
                 if wait is None:
                     retried = state.finish(outcome)
                     report(retried)

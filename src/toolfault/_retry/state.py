@@ -46,7 +46,7 @@ class RetryState:
     """
     The retry state of one call. `Retry.state` makes it.
 
-    A framework that makes the attempts itself asks `after` behind each one.
+    A framework that makes the attempts itself asks `next_wait` behind each one.
 
     Attributes:
         number:
@@ -149,7 +149,7 @@ class RetryState:
             and self.number < self._retry.attempts
         )
 
-    def after(self, fault: ToolFault | None, tool: object = None) -> float | None:
+    def next_wait(self, fault: ToolFault | None, tool: object = None) -> float | None:
         """
         Count an attempt, and return the seconds to wait before the next; None: there is no next.
 

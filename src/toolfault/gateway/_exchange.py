@@ -413,7 +413,7 @@ class Exchange:
     def _repeat(self, call: Call, decision: Decision, state: RetryState) -> Decision:
         fault = decision.fault if isinstance(decision, Replace) else None
         tool = self._tools.get(call.tool or "", _UNLISTED)
-        delay = state.after(fault, {"annotations": tool.annotations})
+        delay = state.next_wait(fault, {"annotations": tool.annotations})
         return decision if delay is None else Retry(delay)
 
     # ---- listings

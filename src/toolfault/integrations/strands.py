@@ -87,11 +87,11 @@ class ToolFaultHooks:
         state = self._states.pop(key, None) or self._state(tool)
         result: dict[str, Any] = {**event.result}
         if result.get("status") == "success":
-            state.after(None)
+            state.next_wait(None)
         fault = _read(result, tool, event.tool_use["input"])
         if fault is None:
             return
-        wait = state.after(fault, tool.mcp_tool)
+        wait = state.next_wait(fault, tool.mcp_tool)
         # Also before another attempt: an agent that was stopped meanwhile makes none.
         event.result = _result_for_model(result, fault, model_text(fault, state.attempts))
         if wait is not None:

@@ -34,7 +34,7 @@ _args: Final[Any] = BaseException.__dict__["args"].__get__
 _status_line = re.compile(r"([1-5][0-9]{2})$").match
 
 
-_final: Final = partial(permanent, family="network")
+_permanent: Final = partial(permanent, family="network")
 
 
 _LATE: Final = timeout(
@@ -45,12 +45,14 @@ _CUT_OFF: Final = outage(
 )
 _ANSWER_CUT_OFF: Final = outage("{peer}'s answer was cut off")
 _NONSENSE: Final = outage("{peer} gave an answer that is not HTTP")
-_UNREADABLE: Final = _final("{peer}'s answer could not be decompressed")
-_TOO_LONG: Final = _final("{peer}'s answer has a line or a header that is too long")
-_CERTIFICATE: Final = _final("The TLS certificate of {peer} could not be verified", advice=OPERATOR)
-_TLS: Final = _final("No TLS connection to {peer} could be made", advice=OPERATOR)
+_UNREADABLE: Final = _permanent("{peer}'s answer could not be decompressed")
+_TOO_LONG: Final = _permanent("{peer}'s answer has a line or a header that is too long")
+_CERTIFICATE: Final = _permanent(
+    "The TLS certificate of {peer} could not be verified", advice=OPERATOR
+)
+_TLS: Final = _permanent("No TLS connection to {peer} could be made", advice=OPERATOR)
 _LOCAL_SERVICE: Final = outage("A service on the server's own system could not be reached")
-_BAD_REDIRECT: Final = _final("{peer} redirects to a URL that can't be used")
+_BAD_REDIRECT: Final = _permanent("{peer} redirects to a URL that can't be used")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
     sentence="The tool was given, or made, a URL that can't be used",
@@ -75,7 +77,7 @@ def _status(exc: BaseException) -> Verdict:
         return cause
     status = int_attr(exc, "status")
     if not status:
-        return _final("{peer} gave an answer without a status", family="http")
+        return _permanent("{peer} gave an answer without a status", family="http")
     url = attr(attr(exc, "request_info"), "real_url")
     return verdict_for(
         status, headers=attr(exc, "headers"), url=None if url is None else _text(url)
@@ -101,7 +103,7 @@ def _useless_answer(sentence: str) -> Rule:
     """
     Return a rule for an answer that is of no use; a status that is a failure decides alone.
     """
-    verdict = _final(sentence, family="http")
+    verdict = _permanent(sentence, family="http")
 
     def rule(exc: BaseException) -> Verdict:
         status = int_attr(exc, "status")
@@ -162,7 +164,7 @@ def _connection(exc: BaseException) -> Verdict:
     if text.startswith("Connector is closed"):
         return bug("The tool used an HTTP session that it had closed")
     if text.startswith("Cannot initialize a TLS-in-TLS connection"):
-        return _final("The server's proxy can't be used for this connection", advice=OPERATOR)
+        return _permanent("The server's proxy can't be used for this connection", advice=OPERATOR)
     return _CUT_OFF
 
 
@@ -226,12 +228,12 @@ _CLIENT: Final[dict[str, Rule]] = {
     "ServerDisconnectedError": outage(
         "{peer} closed the connection, and whether the request was carried out is unknown"
     ),
-    "ServerFingerprintMismatch": _final(
+    "ServerFingerprintMismatch": _permanent(
         "{peer} shows another TLS certificate than the one expected", advice=OPERATOR
     ),
     "ServerTimeoutError": _LATE,
     "SocketTimeoutError": _LATE,
-    "TooManyRedirects": _final("{peer} redirects in a circle"),
+    "TooManyRedirects": _permanent("{peer} redirects in a circle"),
     "UnixClientConnectorError": _local_service,
     "UploadAbortedError": _CUT_OFF,
     "WSMessageTypeError": bug("The tool used a WebSocket message of another kind than it is"),
@@ -246,7 +248,7 @@ RULES: Final[dict[str, Rule]] = {
         ("aiohttp._websocket.models.WebSocketError", "aiohttp.http_websocket.WebSocketError"),
         outage("{peer} broke the rules of the WebSocket"),
     ),
-    "aiohttp._websocket.models.WSHandshakeError": _final("{peer} did not open a WebSocket"),
+    "aiohttp._websocket.models.WSHandshakeError": _permanent("{peer} did not open a WebSocket"),
     "aiohttp.multipart.BadContentDispositionHeader": bug(
         "A header of a multipart answer is not valid"
     ),

@@ -22,7 +22,7 @@ from toolfault.rules.stdlib import network_error, proxy_refused
 _refusal = re.compile(r"\s{0,4}([1-5][0-9]{2})\b").match
 
 
-_final: Final = partial(permanent, family="network")
+_permanent: Final = partial(permanent, family="network")
 
 
 _LATE: Final = timeout(
@@ -30,7 +30,9 @@ _LATE: Final = timeout(
 )
 _FAILED: Final = outage("The request to {peer} failed")
 _NO_CONNECTION: Final = outage("No connection to {peer} could be made")
-_CERTIFICATE: Final = _final("The TLS certificate of {peer} could not be verified", advice=OPERATOR)
+_CERTIFICATE: Final = _permanent(
+    "The TLS certificate of {peer} could not be verified", advice=OPERATOR
+)
 _PROXY: Final = outage("The connection through a proxy failed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
@@ -63,7 +65,7 @@ def _status(exc: BaseException) -> Verdict:
     response = attr(exc, "response")
     status = int_attr(response, "status_code")
     if status is None:
-        return _final("{peer} gave an answer without a status", family="http")
+        return _permanent("{peer} gave an answer without a status", family="http")
     # One that was not read, and may be a stream without end, has no content yet.
     body = beginning_of(attr(response, "content"))
     url = _url(exc) or _url(response)
@@ -137,12 +139,12 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     **_CORE,
     "ConnectError": _connect,
     "CookieConflict": bug("Several cookies have the name that the tool asked for"),
-    "DecodingError": _final("{peer}'s answer could not be decompressed"),
+    "DecodingError": _permanent("{peer}'s answer could not be decompressed"),
     "HTTPError": _any_error,
     "HTTPStatusError": _status,
     "InvalidURL": _bad_url,
     "StreamError": _STREAM,
-    "TooManyRedirects": _final("{peer} redirects in a circle"),
+    "TooManyRedirects": _permanent("{peer} redirects in a circle"),
 }
 
 RULES: Final[dict[str, Rule]] = {
@@ -152,7 +154,7 @@ RULES: Final[dict[str, Rule]] = {
         for name, rule in _BY_CLASS.items()
     },
     # Neither a stream of events, nor one that will become it.
-    "httpx2.SSEError": _final("{peer}'s answer is no stream of events that the tool can read"),
+    "httpx2.SSEError": _permanent("{peer}'s answer is no stream of events that the tool can read"),
     **{
         f"{package}.{name}": rule
         for package in ("httpcore", "httpcore2")

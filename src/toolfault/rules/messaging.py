@@ -27,7 +27,7 @@ from toolfault.rules.stdlib import network_error
 
 
 _outage: Final = partial(outage, origin="upstream")
-_final: Final = partial(permanent, origin="upstream")
+_permanent: Final = partial(permanent, origin="upstream")
 _no_right: Final = partial(server_auth, origin="upstream")
 
 _UNREACHED: Final = _outage("The message broker could not be reached")
@@ -41,7 +41,7 @@ _LATE: Final = timeout(
 _LOGIN: Final = _no_right("The message broker did not accept the server's login")
 _NO_RIGHT: Final = _no_right("The server's login has no right to do this at the message broker")
 _MISUSED: Final = bug("The tool uses the message broker in a way that it does not allow")
-_SETTINGS: Final = _final(
+_SETTINGS: Final = _permanent(
     "The server's settings for the message broker are not valid", advice=OPERATOR
 )
 _TOPIC: Final = value_refusal(
@@ -62,7 +62,7 @@ _LIMIT: Final = Verdict(
     family="limit",
     origin="upstream",
 )
-_FAILED: Final = _final("The message broker refused the request")
+_FAILED: Final = _permanent("The message broker refused the request")
 
 #: Reply codes of AMQP 0-9-1 (its specification, section "Constants").
 _AMQP: Final[dict[int, Verdict]] = {

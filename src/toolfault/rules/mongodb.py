@@ -27,9 +27,9 @@ from toolfault.rules._helpers import attr, int_attr
 
 
 _outage: Final = partial(outage, family="database", origin="upstream")
-_final: Final = partial(permanent, family="database", origin="upstream")
-_refused: Final = partial(value_refusal, family="database", origin="upstream")
-_misused: Final = partial(bug, family="database")
+_permanent: Final = partial(permanent, family="database", origin="upstream")
+_refusal: Final = partial(value_refusal, family="database", origin="upstream")
+_misuse: Final = partial(bug, family="database")
 
 _UNREACHED: Final = _outage("MongoDB could not be reached", family="network")
 _CUT_OFF: Final = _outage(
@@ -45,11 +45,11 @@ _LOGIN: Final = server_auth("MongoDB did not accept the server's login", origin=
 _NO_RIGHT: Final = server_auth(
     "The server's login has no right to do this in MongoDB", origin="upstream"
 )
-_SETTINGS: Final = _final("The server's settings for MongoDB are not valid", advice=OPERATOR)
-_COMMAND: Final = _misused("The tool sent an operation that MongoDB does not accept")
-_MISUSED: Final = _misused("The tool uses MongoDB in a way that it does not allow")
-_DUPLICATE: Final = _refused("Something with the same key exists already")
-_SHAPE: Final = _refused("A rule of the database does not allow a value")
+_SETTINGS: Final = _permanent("The server's settings for MongoDB are not valid", advice=OPERATOR)
+_COMMAND: Final = _misuse("The tool sent an operation that MongoDB does not accept")
+_MISUSED: Final = _misuse("The tool uses MongoDB in a way that it does not allow")
+_DUPLICATE: Final = _refusal("Something with the same key exists already")
+_SHAPE: Final = _refusal("A rule of the database does not allow a value")
 _CONFLICT: Final = _outage("Another transaction changed the same data at the same time")
 _LIMIT: Final = Verdict(
     code=McpErrorCode.QUOTA_EXCEEDED,
@@ -75,7 +75,7 @@ NUMBERS: Final[dict[int, Verdict]] = {
     16500: _LIMIT,
     43: _outage("MongoDB no longer keeps the position of the query"),
     46: _outage("Something in the database is locked by somebody else"),
-    **dict.fromkeys((146, 39, 14031), _final("MongoDB has no room left", advice=OPERATOR)),
+    **dict.fromkeys((146, 39, 14031), _permanent("MongoDB has no room left", advice=OPERATOR)),
 }
 
 
@@ -100,7 +100,7 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "ConfigurationError": _SETTINGS,
     "ConnectionFailure": _UNREACHED,
     "DuplicateKeyError": _DUPLICATE,
-    "EncryptionError": _final("A value could not be encrypted or decrypted", advice=OPERATOR),
+    "EncryptionError": _permanent("A value could not be encrypted or decrypted", advice=OPERATOR),
     "ExecutionTimeout": _LATE,
     "InvalidName": _MISUSED,
     "InvalidOperation": _MISUSED,
@@ -108,7 +108,7 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "NotPrimaryError": _PRIMARY,
     "OperationFailure": _judge_number,
     "ProtocolError": _outage("MongoDB gave an answer that can't be read"),
-    "PyMongoError": _final("MongoDB failed"),
+    "PyMongoError": _permanent("MongoDB failed"),
     "ServerSelectionTimeoutError": _UNREACHED,
     "WTimeoutError": _LATE,
     "WaitQueueTimeoutError": _outage(
@@ -118,8 +118,8 @@ _BY_CLASS: Final[dict[str, Rule]] = {
 
 RULES: Final[dict[str, Rule]] = {
     **{f"pymongo.errors.{name}": rule for name, rule in _BY_CLASS.items()},
-    "bson.errors.BSONError": _refused("MongoDB can't store a value"),
-    "bson.errors.InvalidId": _refused("A value is no identifier of MongoDB"),
+    "bson.errors.BSONError": _refusal("MongoDB can't store a value"),
+    "bson.errors.InvalidId": _refusal("A value is no identifier of MongoDB"),
 }
 
 IGNORED: Final = frozenset[str]()

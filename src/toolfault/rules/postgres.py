@@ -22,26 +22,30 @@ from toolfault.rules.sqlstate import verdict_for
 _outage: Final = partial(outage, family="database", origin="upstream")
 
 
-_final: Final = partial(permanent, family="database", origin="upstream")
+_permanent: Final = partial(permanent, family="database", origin="upstream")
 
 
-_misused: Final = partial(bug, family="database")
+_misuse: Final = partial(bug, family="database")
 
 
-_refused: Final = partial(value_refusal, family="database")
-_LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
-_CLOSED: Final = _misused("The tool uses a connection to the database that is closed")
-_FAILED: Final = _final("The database failed")
-_VALUE: Final = _refused("The database can't use a value")
-_CONFIGURED: Final = _final("The server's settings for the database are not valid", advice=OPERATOR)
+_refusal: Final = partial(value_refusal, family="database")
+_LIBRARY: Final = _misuse("The tool uses the database in a way that it does not allow")
+_CLOSED: Final = _misuse("The tool uses a connection to the database that is closed")
+_FAILED: Final = _permanent("The database failed")
+_VALUE: Final = _refusal("The database can't use a value")
+_CONFIGURED: Final = _permanent(
+    "The server's settings for the database are not valid", advice=OPERATOR
+)
 
 _NO_CONNECTION: Final = _outage("No connection to the database could be made", family="network")
 _CUT_OFF: Final = _outage(
     "The connection to the database was lost, and whether the statement was carried out is unknown",
     family="network",
 )
-_NO_HOST: Final = _final("The name of the database's host could not be resolved", advice=OPERATOR)
-_TLS: Final = _final(
+_NO_HOST: Final = _permanent(
+    "The name of the database's host could not be resolved", advice=OPERATOR
+)
+_TLS: Final = _permanent(
     "The TLS connection that the server demands to the database could not be made", advice=OPERATOR
 )
 
@@ -161,7 +165,7 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "psycopg.DataError": _psycopg(_VALUE),
     "psycopg.Error": _psycopg(_FAILED),
-    "psycopg.IntegrityError": _psycopg(_refused("The database refused the values")),
+    "psycopg.IntegrityError": _psycopg(_refusal("The database refused the values")),
     "psycopg.InterfaceError": _psycopg(_LIBRARY),
     "psycopg.NotSupportedError": _psycopg(_LIBRARY),
     "psycopg.OperationalError": _operational,
@@ -176,7 +180,7 @@ RULES: Final[dict[str, Rule]] = {
     "psycopg.errors.ConnectionTimeout": _outage(
         "No connection to the database could be made in time", family="network"
     ),
-    "psycopg.errors.PipelineAborted": _misused("An earlier statement of the same batch failed"),
+    "psycopg.errors.PipelineAborted": _misuse("An earlier statement of the same batch failed"),
 }
 
 IGNORED: Final = frozenset(

@@ -23,10 +23,10 @@ from toolfault.rules.http import verdict_for
 _outage: Final = partial(outage, family="database", origin="upstream")
 
 
-_final: Final = partial(permanent, family="database", origin="upstream")
+_permanent: Final = partial(permanent, family="database", origin="upstream")
 
 
-_misused: Final = partial(bug, family="database")
+_misuse: Final = partial(bug, family="database")
 
 
 _no_right: Final = partial(server_auth, origin="upstream")
@@ -35,14 +35,16 @@ _no_right: Final = partial(server_auth, origin="upstream")
 _UNREACHED: Final = _outage(
     "Redis could not be reached, or the connection to it broke", family="network"
 )
-_CERTIFICATE: Final = _final("The TLS certificate of Redis could not be verified", advice=OPERATOR)
+_CERTIFICATE: Final = _permanent(
+    "The TLS certificate of Redis could not be verified", advice=OPERATOR
+)
 _LOGIN: Final = _no_right("Redis did not accept the server's login")
-_COMMAND: Final = _misused("The tool sent a command that Redis does not accept")
+_COMMAND: Final = _misuse("The tool sent a command that Redis does not accept")
 _CLUSTER: Final = _outage("The Redis cluster is not available")
-_KEYS: Final = _misused(
+_KEYS: Final = _misuse(
     "The tool used keys together that are on different nodes of the Redis cluster"
 )
-_MOVED: Final = _final(
+_MOVED: Final = _permanent(
     "The server is not configured for a Redis cluster, and the key is on another node",
     advice=OPERATOR,
 )
@@ -52,10 +54,10 @@ _CHANGED: Final = _outage("A key that the tool watched was changed by somebody e
 _BY_WORD: Final = {
     "BUSY": _outage("Redis is busy with a script"),
     "DENIED": _no_right("Redis accepts no connection from the server"),
-    "MISCONF": _final("Redis can't save its data, and accepts no changes", advice=OPERATOR),
+    "MISCONF": _permanent("Redis can't save its data, and accepts no changes", advice=OPERATOR),
     "NOREPLICAS": _outage("Redis has too few replicas to accept changes"),
     "UNKILLABLE": _outage("Redis is busy with a script"),
-    "WRONGTYPE": _misused("The tool used a key in Redis that holds another kind of value"),
+    "WRONGTYPE": _misuse("The tool used a key in Redis that holds another kind of value"),
 }
 
 _word = re.compile(r"[A-Z]{2,16}(?= )").match
@@ -81,13 +83,13 @@ def _lock(exc: BaseException) -> Verdict:
     # none.
     if first_argument(exc).startswith("Unable to acquire lock"):
         return _outage("Somebody else holds a lock that the tool needs")
-    return _misused("The tool used a lock that it does not hold")
+    return _misuse("The tool used a lock that it does not hold")
 
 
 def _http(exc: BaseException) -> Verdict:
     status = int_attr(exc, "status")
     if status is None:
-        return _final("The API of a Redis cluster gave an answer without a status")
+        return _permanent("The API of a Redis cluster gave an answer without a status")
     return verdict_for(status, url=str_attr(exc, "url"), peer="The API of a Redis cluster")
 
 
@@ -97,7 +99,7 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "AuthenticationWrongNumberOfArgsError": _LOGIN,
     "AuthorizationError": _no_right("The server's login has no right to use Redis"),
     "BusyLoadingError": _outage("Redis is still loading its data"),
-    "ChildDeadlockedError": _misused(
+    "ChildDeadlockedError": _misuse(
         "A process of the tool and its parent share a connection to Redis"
     ),
     "ClusterCrossSlotError": _KEYS,
@@ -105,15 +107,17 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     "ClusterError": _CLUSTER,
     "ConnectionError": _connection,
     "CrossSlotTransactionError": _KEYS,
-    "DataError": _misused("The tool gave Redis a value of a kind that it can't store"),
-    "ExecAbortError": _misused(
+    "DataError": _misuse("The tool gave Redis a value of a kind that it can't store"),
+    "ExecAbortError": _misuse(
         "Redis discarded a transaction because it had refused one of its commands"
     ),
     "ExternalAuthProviderError": _outage("The service by which Redis checks logins failed"),
-    "IncorrectPolicyType": _misused(
+    "IncorrectPolicyType": _misuse(
         "The tool sent a command that can't be routed in the Redis cluster"
     ),
-    "InvalidPipelineStack": _final("The Redis cluster gave fewer answers than there were commands"),
+    "InvalidPipelineStack": _permanent(
+        "The Redis cluster gave fewer answers than there were commands"
+    ),
     "InvalidResponse": _outage("Redis gave an answer that can't be read"),
     "LockError": _lock,
     "LockNotOwnedError": _outage(
@@ -121,9 +125,9 @@ _BY_CLASS: Final[dict[str, Rule]] = {
     ),
     "MasterDownError": _outage("A replica of Redis has lost its primary"),
     "MaxConnectionsError": _outage("The server has no connection to Redis left", family="limit"),
-    "ModuleError": _final("Redis could not load or unload a module", advice=OPERATOR),
+    "ModuleError": _permanent("Redis could not load or unload a module", advice=OPERATOR),
     "NoPermissionError": _no_right("The server's login has no right to do this in Redis"),
-    "NoScriptError": _misused("The tool called a script that Redis does not have"),
+    "NoScriptError": _misuse("The tool called a script that Redis does not have"),
     "OutOfMemoryError": Verdict(
         code=McpErrorCode.QUOTA_EXCEEDED,
         category=McpErrorCategory.PERMANENT,
@@ -133,12 +137,10 @@ _BY_CLASS: Final[dict[str, Rule]] = {
         family="limit",
         origin="upstream",
     ),
-    "PubSubError": _misused(
-        "The tool used a subscription of Redis in a way that it does not allow"
-    ),
+    "PubSubError": _misuse("The tool used a subscription of Redis in a way that it does not allow"),
     "ReadOnlyError": _outage("Redis is a replica at the moment, and accepts no changes"),
     "RedisClusterException": _CLUSTER,
-    "RedisError": _final("Redis failed"),
+    "RedisError": _permanent("Redis failed"),
     "ResponseError": _reply,
     "TimeoutError": Verdict(
         code=McpErrorCode.TOOL_TIMEOUT,

@@ -33,11 +33,11 @@ _url_in_text = re.compile(
 ).match
 
 
-_final: Final = partial(permanent, family="network")
+_permanent: Final = partial(permanent, family="network")
 
 
 _NO_CONNECTION: Final = outage("No connection to {peer} could be made")
-_TLS: Final = _final("No TLS connection to {peer} could be made", advice=OPERATOR)
+_TLS: Final = _permanent("No TLS connection to {peer} could be made", advice=OPERATOR)
 _LATE: Final = timeout(
     "{peer} did not answer in time, and whether the request was carried out is unknown"
 )
@@ -47,7 +47,7 @@ _BAD_URL: Final = Verdict(
     advice="Check the URL if it was given.",
     code_if_caller_named=McpErrorCode.INVALID_ARGUMENTS,
 )
-_PROXY_URL: Final = _final(
+_PROXY_URL: Final = _permanent(
     "The server is told to use a proxy under a URL that can't be used", advice=OPERATOR
 )
 
@@ -72,7 +72,7 @@ def _status(exc: BaseException) -> Verdict:
     response = attr(exc, "response")
     status = int_attr(response, "status_code")
     if status is None:
-        return _final("{peer} gave an answer without a status", family="http")
+        return _permanent("{peer} gave an answer without a status", family="http")
     # The property would read an answer that may be without end.
     body = beginning_of(attr(response, "_content"))
     return verdict_for(
@@ -99,7 +99,7 @@ def _retries(exc: BaseException) -> Verdict:
 def _bad_url(exc: BaseException) -> Verdict:
     text = first_argument(exc)
     if text.startswith("Missing dependencies"):
-        return _final("The server lacks a package that its proxy needs", advice=OPERATOR)
+        return _permanent("The server lacks a package that its proxy needs", advice=OPERATOR)
     match = _url_in_text(text)
     url = _url(exc) or (match and (match["quoted"] or invalid_url(match["bare"])))
     return replace(_BAD_URL, urls=(url,)) if url else _BAD_URL
@@ -108,7 +108,7 @@ def _bad_url(exc: BaseException) -> Verdict:
 def _header(exc: BaseException) -> Verdict:
     inner = inner_exception(exc)
     if inner is not None and qualified_name(type(inner)).startswith("urllib3."):
-        return _final("{peer} gave an answer with a header that is not valid")
+        return _permanent("{peer} gave an answer with a header that is not valid")
     return bug("The tool made a request with a header that is not valid")
 
 
@@ -119,7 +119,9 @@ RULES: Final[dict[str, Rule]] = {
     "requests.exceptions.ChunkedEncodingError": outage("{peer}'s answer was cut off"),
     "requests.exceptions.ConnectTimeout": outage("No connection to {peer} could be made in time"),
     "requests.exceptions.ConnectionError": _connect,
-    "requests.exceptions.ContentDecodingError": _final("{peer}'s answer could not be decompressed"),
+    "requests.exceptions.ContentDecodingError": _permanent(
+        "{peer}'s answer could not be decompressed"
+    ),
     "requests.exceptions.HTTPError": _status,
     "requests.exceptions.InvalidHeader": _header,
     "requests.exceptions.InvalidJSONError": bug(
@@ -140,9 +142,9 @@ RULES: Final[dict[str, Rule]] = {
         "The tool read an answer a second time that can be read once"
     ),
     "requests.exceptions.Timeout": _LATE,
-    "requests.exceptions.TooManyRedirects": _final("{peer} redirects in a circle"),
+    "requests.exceptions.TooManyRedirects": _permanent("{peer} redirects in a circle"),
     "requests.exceptions.URLRequired": _bad_url,
-    "requests.exceptions.UnrewindableBodyError": _final(
+    "requests.exceptions.UnrewindableBodyError": _permanent(
         "The request had to be sent again, and its body can't be read a second time", family="other"
     ),
 }

@@ -21,10 +21,10 @@ from toolfault.rules.sqlstate import verdict_for
 _outage: Final = partial(outage, family="database")
 
 
-_final: Final = partial(permanent, family="database")
+_permanent: Final = partial(permanent, family="database")
 
 
-_misused: Final = partial(bug, family="database")
+_misuse: Final = partial(bug, family="database")
 
 
 _REFUSED: Final = Verdict(
@@ -34,9 +34,9 @@ _REFUSED: Final = Verdict(
     family="database",
     blames_values=True,
 )
-_LIBRARY: Final = _misused("The tool uses the database in a way that it does not allow")
-_STATEMENT: Final = _misused("The tool's statement and the values that it gave do not fit together")
-_FAILED: Final = _final("The database failed")
+_LIBRARY: Final = _misuse("The tool uses the database in a way that it does not allow")
+_STATEMENT: Final = _misuse("The tool's statement and the values that it gave do not fit together")
+_FAILED: Final = _permanent("The database failed")
 _LOST: Final = _outage(
     "The connection to the database was lost, and whether the statement was carried out is unknown",
     family="network",
@@ -134,23 +134,23 @@ RULES: Final[dict[str, Rule]] = {
     "sqlalchemy.exc.DBAPIError": _dbapi,
     "sqlalchemy.exc.DisconnectionError": _LOST,
     "sqlalchemy.exc.EmulatedDBAPIException": _dbapi,
-    "sqlalchemy.exc.MultipleResultsFound": _misused(
+    "sqlalchemy.exc.MultipleResultsFound": _misuse(
         "The database holds several rows where the tool needs one", family="other"
     ),
-    "sqlalchemy.exc.NoDBAPILoaded": _final(
+    "sqlalchemy.exc.NoDBAPILoaded": _permanent(
         "The server lacks a driver for its database", advice=OPERATOR
     ),
     # Declared by an author, it means the caller.
-    "sqlalchemy.exc.NoResultFound": _misused(
+    "sqlalchemy.exc.NoResultFound": _misuse(
         "The database holds no row where the tool needs one", family="other"
     ),
-    "sqlalchemy.exc.NoSuchModuleError": _final(
+    "sqlalchemy.exc.NoSuchModuleError": _permanent(
         "The server lacks a driver for its database", advice=OPERATOR
     ),
-    "sqlalchemy.exc.NoSuchTableError": _misused(
+    "sqlalchemy.exc.NoSuchTableError": _misuse(
         "The tool names a table that the database does not have"
     ),
-    "sqlalchemy.exc.PendingRollbackError": _misused(
+    "sqlalchemy.exc.PendingRollbackError": _misuse(
         "The tool uses a session of the database in which an earlier statement failed"
     ),
     "sqlalchemy.exc.SQLAlchemyError": _LIBRARY,

@@ -27,14 +27,14 @@ from toolfault.rules._helpers import first_argument, short_line, str_attr
 
 _busy: Final = partial(outage, family="database", origin="tool")
 _broken: Final = partial(permanent, family="database", origin="tool", advice=OPERATOR)
-_refused: Final = partial(value_refusal, family="database", origin="tool")
+_refusal: Final = partial(value_refusal, family="database", origin="tool")
 
 
 def _misuse(sentence: str) -> Verdict:
     return replace(bug(sentence, family="database"), origin="tool")
 
 
-_CONSTRAINT: Final = _refused("The database refused the values")
+_CONSTRAINT: Final = _refusal("The database refused the values")
 
 #: Primary result code to what it means; an extended one (``SQLITE_BUSY_SNAPSHOT``) begins with it.
 _BY_CODE: Final[dict[str, Verdict]] = {
@@ -45,8 +45,8 @@ _BY_CODE: Final[dict[str, Verdict]] = {
     "NOMEM": _busy("The database ran out of memory"),
     "INTERRUPT": replace(timeout("The query was interrupted", origin="tool"), family="database"),
     "CONSTRAINT": _CONSTRAINT,
-    "MISMATCH": _refused("The database refused a value of the wrong type"),
-    "TOOBIG": _refused("A value is too big for the database", advice="Send less."),
+    "MISMATCH": _refusal("The database refused a value of the wrong type"),
+    "TOOBIG": _refusal("A value is too big for the database", advice="Send less."),
     "CANTOPEN": _broken("The database file can't be opened"),
     "READONLY": _broken("The database is read-only"),
     "PERM": _broken("The database can't be used with the server's rights"),

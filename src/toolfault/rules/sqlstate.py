@@ -25,17 +25,17 @@ from toolfault._verdict import Verdict, replace
 
 _outage: Final = partial(outage, family="database", origin="upstream")
 _broken: Final = partial(permanent, family="database", origin="upstream", advice=OPERATOR)
-_refused: Final = partial(value_refusal, family="database", origin="upstream")
+_refusal: Final = partial(value_refusal, family="database", origin="upstream")
 _no_right: Final = partial(server_auth, origin="upstream")
-_late: Final = partial(timeout, origin="upstream")
+_timeout: Final = partial(timeout, origin="upstream")
 
 
 def _misuse(sentence: str) -> Verdict:
     return replace(bug(sentence, family="database"), origin="upstream")
 
 
-_VALUE: Final = _refused("The database can't use a value")
-_CONSTRAINT: Final = _refused("The database refused the values")
+_VALUE: Final = _refusal("The database can't use a value")
+_CONSTRAINT: Final = _refusal("The database refused the values")
 #: Like SQLITE_ERROR: whose the statement is can't be known.
 _STATEMENT: Final = _misuse("The tool sent a statement that the database does not accept")
 _STATE: Final = _misuse(
@@ -80,7 +80,7 @@ CLASSES: Final[dict[str, Verdict]] = {
     "42": _STATEMENT,
     "44": _CONSTRAINT,
     "53": _outage("The database has no resources left"),
-    "54": _refused(
+    "54": _refusal(
         "The request is too large or too complex for the database",
         advice="Ask for less, or send less.",
     ),
@@ -96,23 +96,23 @@ CLASSES: Final[dict[str, Verdict]] = {
 
 #: States that say more than their class, or something else.
 STATES: Final[dict[str, Verdict]] = {
-    "22001": _refused("A value is too long for its column"),
-    "22003": _refused("A number is out of range for the database"),
-    "22007": _refused("A date or time has a form that the database can't read"),
-    "22008": _refused("A date or time is out of range for the database"),
-    "22012": _refused("The database was made to divide by zero"),
-    "22P02": _refused("A value does not have the form that its type demands"),
-    "23502": _refused("A value that the database demands is missing"),
-    "23503": _refused(
+    "22001": _refusal("A value is too long for its column"),
+    "22003": _refusal("A number is out of range for the database"),
+    "22007": _refusal("A date or time has a form that the database can't read"),
+    "22008": _refusal("A date or time is out of range for the database"),
+    "22012": _refusal("The database was made to divide by zero"),
+    "22P02": _refusal("A value does not have the form that its type demands"),
+    "23502": _refusal("A value that the database demands is missing"),
+    "23503": _refusal(
         "A value refers to something that does not exist, or something still refers to it"
     ),
-    "23505": _refused("Something with the same key exists already"),
-    "23514": _refused("A rule of the database does not allow a value"),
-    "23P01": _refused("A value conflicts with one that exists already"),
+    "23505": _refusal("Something with the same key exists already"),
+    "23514": _refusal("A rule of the database does not allow a value"),
+    "23P01": _refusal("A value conflicts with one that exists already"),
     # A statement that writes, where only reading is allowed.
     "25006": _broken("The database allows nothing but reading here"),
     "25P03": _outage("The database closed a connection on which nothing happened for too long"),
-    "25P04": _late("A transaction took longer than the database allows, and was rolled back"),
+    "25P04": _timeout("A transaction took longer than the database allows, and was rolled back"),
     "40001": _outage("Another transaction changed the same data at the same time"),
     "40002": _CONSTRAINT,
     "40003": _outage(
@@ -129,12 +129,12 @@ STATES: Final[dict[str, Verdict]] = {
     "55006": _outage("Something in the database is in use"),
     "55P02": _broken("A setting of the database can't be changed now"),
     "55P03": _outage("Something in the database is locked by somebody else"),
-    "57014": _late("The statement took longer than the database allows, or was cancelled"),
+    "57014": _timeout("The statement took longer than the database allows, or was cancelled"),
     "57P04": _broken("The database that the server used was removed"),
     "57P05": _outage("The database closed a connection on which nothing happened for too long"),
     "HV00N": _outage("A source behind the database could not be reached"),
     # What triggers and functions raise: a rule that no constraint can express.
-    "P0001": _refused("A rule in the database refused the request"),
+    "P0001": _refusal("A rule in the database refused the request"),
     "P0002": _misuse("A routine in the database found no row where it needs one"),
     "P0003": _misuse("A routine in the database found several rows where it needs one"),
 }

@@ -31,7 +31,7 @@ _quoted_host = re.compile(
 _refused_status = re.compile(r"too many ([1-5][0-9]{2}) error responses").match
 
 
-_final: Final = partial(permanent, family="network")
+_permanent: Final = partial(permanent, family="network")
 
 
 _LATE: Final = timeout(
@@ -41,15 +41,17 @@ _NO_CONNECTION: Final = outage("No connection to {peer} could be made")
 _CUT_OFF: Final = outage(
     "The connection to {peer} broke, and whether the request was carried out is unknown"
 )
-_CERTIFICATE: Final = _final("The TLS certificate of {peer} could not be verified", advice=OPERATOR)
-_TLS: Final = _final("No TLS connection to {peer} could be made", advice=OPERATOR)
+_CERTIFICATE: Final = _permanent(
+    "The TLS certificate of {peer} could not be verified", advice=OPERATOR
+)
+_TLS: Final = _permanent("No TLS connection to {peer} could be made", advice=OPERATOR)
 _PROXY: Final = outage("The connection through a proxy failed")
-_PROXY_URL: Final = _final(
+_PROXY_URL: Final = _permanent(
     "The server is told to use a proxy under a URL that can't be used", advice=OPERATOR
 )
-_REDIRECTS: Final = _final("{peer} redirects in a circle")
+_REDIRECTS: Final = _permanent("{peer} redirects in a circle")
 _GAVE_UP: Final = outage("The tool tried several times and gave up")
-_UNREADABLE: Final = _final("{peer}'s answer could not be decompressed")
+_UNREADABLE: Final = _permanent("{peer}'s answer could not be decompressed")
 _BAD_URL: Final = Verdict(
     code=McpErrorCode.TOOL_PANICKED,
     sentence="The tool was given, or made, a URL that can't be used",
@@ -160,7 +162,7 @@ def _gave_up(exc: BaseException) -> Verdict:
     return replace(verdict_inside(exc) or _GAVE_UP, judge_instead=inner_exception(exc))
 
 
-_UNREWINDABLE: Final = _final(
+_UNREWINDABLE: Final = _permanent(
     "The request had to be sent again, and its body can't be read a second time", family="other"
 )
 _NOT_CHUNKED: Final = bug("The tool reads an answer in chunks that does not come in chunks")
@@ -179,12 +181,12 @@ _DIRECT: Final[dict[str, Rule]] = {
     "urllib3.exceptions.HTTPError": outage("The request to {peer} failed"),
     "urllib3.exceptions.HTTPWarning": bug("A warning of the HTTP client was made an error"),
     "urllib3.exceptions.HeaderParsingError": outage("{peer} gave an answer that is not HTTP"),
-    "urllib3.exceptions.HostChangedError": _final(
+    "urllib3.exceptions.HostChangedError": _permanent(
         "{peer} leads to another host, where the tool does not go"
     ),
     "urllib3.exceptions.IncompleteRead": outage("{peer}'s answer was cut off"),
     "urllib3.exceptions.InvalidChunkLength": outage("{peer}'s answer was cut off"),
-    "urllib3.exceptions.InvalidHeader": _final(
+    "urllib3.exceptions.InvalidHeader": _permanent(
         "{peer} gave an answer with a header that is not valid"
     ),
     "urllib3.exceptions.LocationValueError": _bad_url,

@@ -19,13 +19,13 @@ from toolfault.rules.stdlib import network_error
 
 
 _outage: Final = partial(outage, family="database", origin="upstream")
-_final: Final = partial(permanent, family="database", origin="upstream")
+_permanent: Final = partial(permanent, family="database", origin="upstream")
 
 _UNREACHED: Final = _outage("No connection to the database could be made", family="network")
 _MISUSED: Final = bug(
     "The tool uses the database in a way that it does not allow", family="database"
 )
-_FAILED: Final = _final("The database failed")
+_FAILED: Final = _permanent("The database failed")
 
 #: DuckDB has a class for each kind of failure; the SQLSTATE that it stands for.
 _DUCKDB: Final = {
@@ -109,7 +109,7 @@ def _snowflake(exc: BaseException) -> Verdict:
 def _duckdb_io(exc: BaseException) -> Verdict:
     if "lock" in first_argument(exc)[:4096]:
         return _stands_for("55P03")
-    return _final("A file of the database can't be read or written", advice=OPERATOR)
+    return _permanent("A file of the database can't be read or written", advice=OPERATOR)
 
 
 RULES: Final[dict[str, Rule]] = {

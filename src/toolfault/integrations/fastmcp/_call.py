@@ -27,7 +27,7 @@ _MAX_MOUNTS: Final = 32
 Key = tuple[str, str]
 
 
-class Asked:
+class CallContext:
     """
     One call, and what tells it from others: the request that brought it, the server, and the name.
     """
@@ -62,7 +62,7 @@ def _version_in(meta: object) -> VersionSpec | None:
     return None
 
 
-async def is_nested(asked: Asked) -> bool:
+async def is_nested(asked: CallContext) -> bool:
     """
     Tell whether a tool that is being answered for makes this call: then it gets the exception.
 
@@ -70,7 +70,7 @@ async def is_nested(asked: Asked) -> bool:
     same process.
     """
     outer = answering.get()
-    if not isinstance(outer, Asked):
+    if not isinstance(outer, CallContext):
         return outer is not None and asked.request is None
     if outer.request is not asked.request:
         return False
@@ -80,7 +80,7 @@ async def is_nested(asked: Asked) -> bool:
     return True
 
 
-class Known(NamedTuple):
+class ToolInfo(NamedTuple):
     """
     What is known of a tool.
 
@@ -95,7 +95,7 @@ class Known(NamedTuple):
     proxied: bool = False
 
 
-async def known_of(asked: Asked) -> Known:
+async def inspect_tool(asked: CallContext) -> ToolInfo:
     tool = inner = await _tool(asked)
     function: object | None = None
     try:
@@ -107,15 +107,15 @@ async def known_of(asked: Asked) -> Known:
             if isinstance(inner, TransformedTool):
                 inner = inner.parent_tool
             elif isinstance(inner, FastMCPProviderTool):
-                inner = await _mounted(inner)
+                inner = await _target_tool(inner)
             else:
                 break
     except Exception:  # noqa: BLE001 -- another FastMCP: then nothing more is known of the tool
         function = None
-    return Known(tool, function, isinstance(inner, ProxyTool))
+    return ToolInfo(tool, function, isinstance(inner, ProxyTool))
 
 
-async def _tool(asked: Asked) -> Tool | None:
+async def _tool(asked: CallContext) -> Tool | None:
     try:
         return await asked.server.get_tool(asked.name, version=asked.version)
     except Exception:  # noqa: BLE001 -- an upstream that can't be asked, or an ambiguous name: nothing is known of it
@@ -133,7 +133,7 @@ async def _mounts(tool: Tool | None) -> AsyncIterator[tuple[FastMCP[Any], str]]:
         elif isinstance(inner, FastMCPProviderTool):
             server, name = _target(inner)
             yield server, name
-            inner = await _mounted(inner)
+            inner = await _target_tool(inner)
         else:
             return
 
@@ -144,7 +144,7 @@ def _target(tool: FastMCPProviderTool) -> tuple[FastMCP[Any], str]:
     return hidden._server, hidden._original_name  # noqa: SLF001 -- as above
 
 
-async def _mounted(tool: FastMCPProviderTool) -> Tool | None:
+async def _target_tool(tool: FastMCPProviderTool) -> Tool | None:
     server, name = _target(tool)
     return await server.get_tool(
         name, version=VersionSpec(eq=tool.version) if tool.version else None

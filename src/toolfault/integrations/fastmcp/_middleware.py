@@ -36,33 +36,33 @@ from toolfault.hosting import (
     log_exception,
 )
 from toolfault.integrations.fastmcp._call import (
-    Asked,
+    CallContext,
     Key,
+    inspect_tool,
     is_async,
     is_nested,
-    known_of,
     silent_upstream,
 )
 from toolfault.integrations.fastmcp._raised import (
     Raised,
-    before_the_tool,
-    in_other_words,
+    is_raised_inside,
     original,
     protocol_error_for,
-    raised_inside,
+    reinterpret,
+    show_own_text,
     unreachable,
 )
 from toolfault.integrations.fastmcp._results import (
     adopt_error_result,
-    made_safe,
+    sanitize_result,
     to_tool_result,
 )
 from toolfault.integrations.fastmcp._tool_cache import (
     FAILS_WITH,
     Checks,
-    Memory,
-    published,
-    widened,
+    ToolCache,
+    publish_codes,
+    widen_tool,
 )
 
 
@@ -108,7 +108,7 @@ class ToolFaultMiddleware(Middleware):
         self._guard = guard or Guard()
         self._masks = mask_error_details
         self._guards: dict[tuple[int, bool], tuple[object, Guard]] = {}
-        self._servers: WeakKeyDictionary[FastMCP[Any], Memory] = WeakKeyDictionary()
+        self._servers: WeakKeyDictionary[FastMCP[Any], ToolCache] = WeakKeyDictionary()
 
     # Calls
 
@@ -122,7 +122,7 @@ class ToolFaultMiddleware(Middleware):
         """
         if context.fastmcp_context is None:
             return await call_next(context)
-        asked = Asked(context)
+        asked = CallContext(context)
         memory = self._memory(asked.server)
         if await is_nested(asked):
             return await call_next(context)
@@ -133,16 +133,18 @@ class ToolFaultMiddleware(Middleware):
             else:
                 guard = await self._guard_before(asked, memory)
                 result = await guard.within_timeout(lambda: call_next(context))
-            return await self._returned(result, asked, memory)
+            return await self._handle_result(result, asked, memory)
         except BaseException as exc:
             if is_closing(asked):
                 raise
-            return await self._raised(exc, asked, memory)
+            return await self._handle_exception(exc, asked, memory)
         finally:
             if not is_closing(asked):
                 answering.reset(token)
 
-    async def _raised(self, exc: BaseException, asked: Asked, memory: Memory) -> ToolResult:
+    async def _handle_exception(
+        self, exc: BaseException, asked: CallContext, memory: ToolCache
+    ) -> ToolResult:
         raised = original(exc)
         if self._guard.passes(raised.exc):
             raise raised.exc
@@ -150,10 +152,10 @@ class ToolFaultMiddleware(Middleware):
             raise leaving from None
         return await self._answer(raised, asked, memory)
 
-    async def _answer(self, raised: Raised, asked: Asked, memory: Memory) -> ToolResult:
+    async def _answer(self, raised: Raised, asked: CallContext, memory: ToolCache) -> ToolResult:
         try:
             exc, phase = raised.exc, raised.phase
-            known = await known_of(asked)
+            known = await inspect_tool(asked)
             guard = self._guard_for(
                 known.function, masked=self._is_masked(asked.server, by_wrapper=raised.masked)
             )
@@ -163,7 +165,7 @@ class ToolFaultMiddleware(Middleware):
                 if (silent := await silent_upstream(asked.server)) is not None:
                     exc, phase = unreachable(silent, "may know this tool"), "body"
             elif phase == "body":
-                exc, phase = in_other_words(raised, known)
+                exc, phase = reinterpret(raised, known)
             call = Call(
                 tool=asked.name,
                 arguments=asked.arguments,
@@ -172,8 +174,8 @@ class ToolFaultMiddleware(Middleware):
                 available=available,
             )
             fault = guard.judge(exc, call)
-            if raised_inside(exc, ("fastmcp.server.middleware",)):
-                fault = before_the_tool(fault, exc)
+            if is_raised_inside(exc, ("fastmcp.server.middleware",)):
+                fault = show_own_text(fault, exc)
             memory.notice(asked.name, fault, getattr(known.function, FAILS_WITH, ()))
             structured = self._is_structured(asked.key, known.tool, memory)
             return to_tool_result(guard.to_result(fault, structured=structured))
@@ -187,12 +189,14 @@ class ToolFaultMiddleware(Middleware):
             )
             return to_tool_result(last_resort())
 
-    async def _returned(self, result: ToolResult, asked: Asked, memory: Memory) -> ToolResult:
+    async def _handle_result(
+        self, result: ToolResult, asked: CallContext, memory: ToolCache
+    ) -> ToolResult:
         # What is no tool's result (a task that was started, a question to the client) is not ours.
         if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):  # pyright: ignore[reportUnnecessaryIsInstance] -- extensions answer with types of their own
             return result
         if result.is_error:
-            known = await known_of(asked)
+            known = await inspect_tool(asked)
             guard = self._guard_for(known.function, masked=self._is_masked(asked.server))
             call = Call(tool=asked.name, arguments=asked.arguments, function=known.function)
             return adopt_error_result(
@@ -200,24 +204,24 @@ class ToolFaultMiddleware(Middleware):
             )
         checks = memory.checks.get(asked.key)
         if checks is None:
-            checks = memory.remember(asked.key, Checks(await known_of(asked)))
+            checks = memory.remember(asked.key, Checks(await inspect_tool(asked)))
         if (misfit := checks.misfit(result)) is not None:
             # The tool may have been replaced since.
-            checks = memory.remember(asked.key, Checks(await known_of(asked)))
+            checks = memory.remember(asked.key, Checks(await inspect_tool(asked)))
             misfit = checks.misfit(result)
         if misfit is not None:
             return await self._answer(Raised(misfit, "output"), asked, memory)
-        return made_safe(result)
+        return sanitize_result(result)
 
-    async def _available(self, asked: Asked) -> tuple[str, ...]:
+    async def _available(self, asked: CallContext) -> tuple[str, ...]:
         """
         Return the names that ``tools/list`` shows: what other middleware hides stays hidden.
         """
 
-        async def listed(_context: MiddlewareContext[ListToolsRequest]) -> Sequence[Tool]:
+        async def list_tools(_context: MiddlewareContext[ListToolsRequest]) -> Sequence[Tool]:
             return await asked.server.list_tools(run_middleware=False)
 
-        handler: Any = listed
+        handler: Any = list_tools
         for middleware in reversed(asked.server.middleware):
             if middleware is not self:
                 handler = partial(middleware.on_list_tools, call_next=handler)
@@ -254,13 +258,13 @@ class ToolFaultMiddleware(Middleware):
             made = self._guards[key] = (function, self._guard.with_options(**decided))
         return made[1]
 
-    async def _guard_before(self, asked: Asked, memory: Memory) -> Guard:
+    async def _guard_before(self, asked: CallContext, memory: ToolCache) -> Guard:
         """
         Return the guard whose time limit holds for a call, which has to be known before it.
         """
         checks = memory.checks.get(asked.key)
         if checks is None:
-            known = await known_of(asked)
+            known = await inspect_tool(asked)
             checks = memory.remember(asked.key, Checks(known))
             function: Any = known.function
             guard = self._guard_for(function, masked=False)
@@ -290,13 +294,13 @@ class ToolFaultMiddleware(Middleware):
         """
         List the tools, with room for the envelope in their output schemas.
         """
-        tools = [published(tool) for tool in await call_next(context)]
+        tools = [publish_codes(tool) for tool in await call_next(context)]
         if self._guard.output_schema != "widen" or context.fastmcp_context is None:
             return tools
         memory = self._memory(context.fastmcp_context.fastmcp)
-        return [widened(tool, memory) for tool in tools]
+        return [widen_tool(tool, memory) for tool in tools]
 
-    def _is_structured(self, key: Key, tool: Tool | None, memory: Memory) -> bool:
+    def _is_structured(self, key: Key, tool: Tool | None, memory: ToolCache) -> bool:
         """
         Tell whether a tool's envelope may stand in ``structuredContent``.
         """
@@ -307,15 +311,15 @@ class ToolFaultMiddleware(Middleware):
         # What was listed decides: other middleware may have changed the schema on its way.
         listed = memory.listed.get((tool.name, tool.version))
         return (
-            listed[1] if listed is not None else memory.widened(key, tool.output_schema)
+            listed[1] if listed is not None else memory.widen(key, tool.output_schema)
         ) is not None
 
     # Servers
 
-    def _memory(self, server: FastMCP[Any]) -> Memory:
+    def _memory(self, server: FastMCP[Any]) -> ToolCache:
         memory = self._servers.get(server)
         if memory is None:
-            memory = self._servers[server] = Memory()
+            memory = self._servers[server] = ToolCache()
         if memory.ordered != len(server.middleware):
             memory.ordered = len(server.middleware)
             self._warn_of_order(server)

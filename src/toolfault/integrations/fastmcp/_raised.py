@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import ASKS_CLIENT, Guard, Phase, json_safe, text_of
-from toolfault.integrations.fastmcp._call import Known
+from toolfault.integrations.fastmcp._call import ToolInfo
 
 
 # Not exc.__cause__ and exc.__traceback__, which a class may override.
@@ -72,19 +72,19 @@ def original(exc: BaseException) -> Raised:
     phase = _phase_of(exc)
     # A tool that calls a tool, and a server in a server: each call may wrap what came out of the
     # one inside.
-    while (cause := _cause_of(raised)) is not None and raised_inside(raised, _WRAPPERS):
+    while (cause := _cause_of(raised)) is not None and is_raised_inside(raised, _WRAPPERS):
         masked = masked or _is_masked(text_of(raised)) is not None
-        resolving = resolving or raised_inside(raised, (_RESOLVERS,))
+        resolving = resolving or is_raised_inside(raised, (_RESOLVERS,))
         refusal = raised if is_of(raised, ValidationError) else refusal
         raised = cause
         phase = phase or _phase_of(raised)
-    if is_of(raised, NotFoundError, DisabledError) and raised_inside(raised, (_SERVER,)):
+    if is_of(raised, NotFoundError, DisabledError) and is_raised_inside(raised, (_SERVER,)):
         if phase is None:
             return Raised(raised, "lookup")
         message = f"The tool calls another that the server does not have. {text_of(raised)}"
         raised = ToolFault(McpErrorCode.INTERNAL, message)
-    elif is_of(raised, MCPError) and raised_inside(raised, (_FUNCTIONS,)):
-        raised = _timed_out(text_of(raised))
+    elif is_of(raised, MCPError) and is_raised_inside(raised, (_FUNCTIONS,)):
+        raised = _timeout_fault(text_of(raised))
     return Raised(raised, "resolver" if resolving else phase or "body", masked, refusal)
 
 
@@ -95,7 +95,7 @@ def is_of(exc: BaseException, *classes: type[BaseException]) -> bool:
     return issubclass(type(exc), classes)
 
 
-def _timed_out(text: str) -> ToolFault:
+def _timeout_fault(text: str) -> ToolFault:
     """
     Return what the tool's own ``timeout=`` means, in the words of a guard's.
     """
@@ -126,7 +126,7 @@ def _phase_of(exc: BaseException) -> Phase | None:
     return "arguments" if validating else None
 
 
-def raised_inside(exc: BaseException, modules: tuple[str, ...]) -> bool:
+def is_raised_inside(exc: BaseException, modules: tuple[str, ...]) -> bool:
     link = _traceback_of(exc)
     if link is None:
         return False
@@ -156,12 +156,12 @@ def protocol_error_for(exc: BaseException, guard: Guard) -> MCPError | None:
     return MCPError(code, guard.safe_text(message), json_safe(data))
 
 
-def in_other_words(raised: Raised, known: Known) -> tuple[BaseException, Phase]:
+def reinterpret(raised: Raised, known: ToolInfo) -> tuple[BaseException, Phase]:
     """
     Return what FastMCP's own exceptions mean where their classes and places do not say it.
     """
     exc = raised.exc
-    if known.proxied and is_of(exc, RuntimeError) and raised_inside(exc, ("fastmcp.client",)):
+    if known.proxied and is_of(exc, RuntimeError) and is_raised_inside(exc, ("fastmcp.client",)):
         # No connection, says the client before it sends anything.
         return (
             unreachable(exc, "carries this tool out")
@@ -175,7 +175,7 @@ def in_other_words(raised: Raised, known: Known) -> tuple[BaseException, Phase]:
     made = ("fastmcp.tools.tool_transform", "fastmcp.server.providers.openapi")
     if (
         is_of(exc, ValidationError, TypeError)
-        and raised_inside(exc, made)
+        and is_raised_inside(exc, made)
         and not _ran(known.function, exc)
     ):
         fault = ToolFault(McpErrorCode.INVALID_ARGUMENTS, text_of(exc), outcome="not_executed")
@@ -198,7 +198,7 @@ def unreachable(exc: BaseException, which: str) -> ToolFault:
     return fault.with_traceback(_traceback_of(exc))
 
 
-def before_the_tool(fault: ToolFault, exc: BaseException) -> ToolFault:
+def show_own_text(fault: ToolFault, exc: BaseException) -> ToolFault:
     """
     Return the fault of a limiter or an authorization, which write their text for the caller.
     """

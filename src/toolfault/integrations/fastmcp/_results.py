@@ -122,7 +122,7 @@ def _member(value: Any, name: str) -> Any:
     return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
 
 
-def made_safe(result: ToolResult) -> ToolResult:
+def sanitize_result(result: ToolResult) -> ToolResult:
     """
     Return a result that every serializer takes, the same one if it was so already.
     """

@@ -10,7 +10,7 @@ from fastmcp.tools.base import Tool, ToolResult
 
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import META_KEY, META_VERSION, BoundedValidator, log, widen_schema
-from toolfault.integrations.fastmcp._call import Key, Known
+from toolfault.integrations.fastmcp._call import Key, ToolInfo
 
 
 #: Where ``guarded`` leaves the codes that a tool declares to fail with.
@@ -20,7 +20,7 @@ FAILS_WITH: Final = "__toolfault_fails_with__"
 _MAX_TOOLS: Final = 4096
 
 
-class Memory:
+class ToolCache:
     """
     The cache of one server's tools, which keeps the costs of a successful call low.
     """
@@ -45,7 +45,7 @@ class Memory:
             self.checks[key] = checks
         return checks
 
-    def widened(
+    def widen(
         self, key: object, schema: dict[str, Any], *, listed: bool = False
     ) -> dict[str, Any] | None:
         kept = self.listed if listed else self.own
@@ -83,7 +83,7 @@ class Memory:
             )
 
 
-def published(tool: Tool) -> Tool:
+def publish_codes(tool: Tool) -> Tool:
     """
     Return a listed tool with what its function declares to fail with in its ``_meta``.
     """
@@ -96,10 +96,10 @@ def published(tool: Tool) -> Tool:
     )
 
 
-def widened(tool: Tool, memory: Memory) -> Tool:
+def widen_tool(tool: Tool, memory: ToolCache) -> Tool:
     if tool.output_schema is None:
         return tool
-    widened = memory.widened((tool.name, tool.version), tool.output_schema, listed=True)
+    widened = memory.widen((tool.name, tool.version), tool.output_schema, listed=True)
     return tool if widened is None else tool.model_copy(update={"output_schema": widened})
 
 
@@ -110,7 +110,7 @@ class Checks:
 
     __slots__ = ("_validator", "_wraps", "known")
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: ToolInfo) -> None:
         """
         Take what is known of a tool.
         """

@@ -2,7 +2,7 @@
 The MCP Python SDK: servers, single functions, and client sessions.
 
 `install` guards a whole server, `guarded` one function, `retrying` wraps a client session.
-`GuardedMCPServer` is an `MCPServer` with a guard from the start. `declared` prints the failures
+`GuardedMCPServer` is an `MCPServer` with a guard from the start. `describe_codes` prints the failures
 that tools declare; `advertise` lets a client say that it reads envelopes; `keep_http_errors` keeps
 the endpoint's HTTP statuses, which mcp's client loses.
 """
@@ -16,7 +16,7 @@ from toolfault.integrations.mcp._install import install
 
 
 if TYPE_CHECKING:
-    from toolfault.integrations.mcp._declared import declared
+    from toolfault.integrations.mcp._declared import describe_codes
     from toolfault.integrations.mcp._guarded import guarded
     from toolfault.integrations.mcp._http_errors import keep_http_errors
     from toolfault.integrations.mcp._negotiation import advertise
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GuardedMCPServer",
     "advertise",
-    "declared",
+    "describe_codes",
     "guarded",
     "install",
     "keep_http_errors",
@@ -38,7 +38,7 @@ __all__ = [
 _MODULES = {
     "GuardedMCPServer": "_server",
     "advertise": "_negotiation",
-    "declared": "_declared",
+    "describe_codes": "_declared",
     "guarded": "_guarded",
     "keep_http_errors": "_http_errors",
     "retrying": "_session",

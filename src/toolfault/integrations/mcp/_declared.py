@@ -58,14 +58,14 @@ def codes_of(fails_with: Iterable[McpErrorCode | str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(code.value for code in codes))
 
 
-def declared_by(function: object) -> tuple[str, ...]:
+def codes_of_function(function: object) -> tuple[str, ...]:
     """
     Return the codes that a function declares; empty if there are none.
     """
     return getattr(function, FAILS_WITH, ())
 
 
-def declared_in(meta: Any) -> tuple[str, ...]:
+def codes_in_meta(meta: Any) -> tuple[str, ...]:
     """
     Return the codes that a tool's ``_meta`` declares; empty if there are none.
     """
@@ -74,14 +74,14 @@ def declared_in(meta: Any) -> tuple[str, ...]:
     return tuple(map(str, codes)) if isinstance(codes, list | tuple) else ()  # pyright: ignore[reportUnknownArgumentType] -- anybody's
 
 
-def published(tool: Any, codes: tuple[str, ...]) -> Any:
+def publish_codes(tool: Any, codes: tuple[str, ...]) -> Any:
     """
     Return a listed tool with the codes of its function in its ``_meta``.
 
     The same tool is returned if there are no codes, or if its ``_meta`` has some already.
     """
     meta: Any = getattr(tool, "meta", None)
-    if not codes or declared_in(meta):
+    if not codes or codes_in_meta(meta):
         return tool
     known: dict[str, Any] = dict(meta or {})
     ours: Any = known.get(META_KEY)
@@ -138,7 +138,7 @@ def code_of(result: CallToolResult) -> str:
     return ""
 
 
-async def declared(source: Any) -> str:
+async def describe_codes(source: Any) -> str:
     """
     Return a Markdown table of the codes that the tools of a server declare.
 
@@ -154,7 +154,7 @@ async def declared(source: Any) -> str:
     rows = [
         _row(str(_member(tool, "name")), envelope)
         for tool in await _tools_of(source)
-        for envelope in _envelopes(declared_in(_member(tool, "meta", "_meta")))
+        for envelope in _envelopes(codes_in_meta(_member(tool, "meta", "_meta")))
     ]
     if not rows:
         return "No tool declares what it fails with.\n"

@@ -24,12 +24,12 @@ def run_in_body(tool: Any) -> None:
     """
     function: Any = getattr(tool, "fn", None)
     if inspect.isgeneratorfunction(function):
-        tool.fn = _collected(function)
+        tool.fn = _collect_items(function)
     elif inspect.isasyncgenfunction(function):
-        tool.fn = _refused(function)
+        tool.fn = _refuse_generator(function)
 
 
-def _collected(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+def _collect_items(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
     @functools.wraps(function)
     def collect(*args: Any, **kwargs: Any) -> Iterator[Any]:
         items = list(function(*args, **kwargs))
@@ -39,7 +39,7 @@ def _collected(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator
     return collect
 
 
-def _refused(function: Callable[..., Any]) -> Callable[..., Any]:
+def _refuse_generator(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def refuse(*_args: Any, **_kwargs: Any) -> Any:
         name = getattr(function, "__name__", "it")

@@ -170,10 +170,10 @@ def guarded(
     if fn is None:
 
         def decorate(function: F) -> F:
-            return _guarded(function, own, given, codes)
+            return _guard_function(function, own, given, codes)
 
         return decorate
-    return _guarded(fn, own, given, codes)
+    return _guard_function(fn, own, given, codes)
 
 
 @functools.cache
@@ -181,10 +181,10 @@ def _default_guard() -> Guard:
     return Guard()
 
 
-def _guarded(fn: F, guard: Guard, options: GuardOptions, codes: tuple[str, ...]) -> F:
+def _guard_function(fn: F, guard: Guard, options: GuardOptions, codes: tuple[str, ...]) -> F:
     if isinstance(fn, classmethod | staticmethod):
         inner: Any = fn.__func__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- of any signature
-        return cast("F", type(fn)(_guarded(inner, guard, options, codes)))  # pyright: ignore[reportUnknownArgumentType] -- as above
+        return cast("F", type(fn)(_guard_function(inner, guard, options, codes)))  # pyright: ignore[reportUnknownArgumentType] -- as above
     if not callable(fn):
         raise TypeError(f"guarded takes a callable, not {fn!r}")
     if _is_registered(fn):

@@ -11,7 +11,7 @@ from mcp.types import CallToolResult, Tool
 
 from toolfault.hosting import Call, Guard, last_resort, log, log_exception, widen_schema
 from toolfault.integrations.mcp._compat import IS_1, OUTPUT_SCHEMA
-from toolfault.integrations.mcp._declared import Watch, code_of, published
+from toolfault.integrations.mcp._declared import Watch, code_of, publish_codes
 from toolfault.integrations.mcp._guarded import options_of
 from toolfault.integrations.mcp._results import protocol_error_for, to_call_tool_result
 from toolfault.integrations.mcp._returned import adopt_error_result
@@ -25,7 +25,7 @@ _MAX_SCHEMAS: Final = 4096
 _MAX_NAME: Final = 128
 
 
-class Placed(NamedTuple):
+class ToolInfo(NamedTuple):
     """
     What answers need to know of a tool.
     """
@@ -55,7 +55,9 @@ class Host:
 
     # Failures
 
-    def answer(self, exc: BaseException, guard: Guard, call: Call, tool: Placed) -> CallToolResult:
+    def answer(
+        self, exc: BaseException, guard: Guard, call: Call, tool: ToolInfo
+    ) -> CallToolResult:
         """
         Return the answer to what a tool raised.
 
@@ -74,10 +76,10 @@ class Host:
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 -- a failure while reporting a failure ends in a constant
-            return unreported(guard, call)
+            return answer_unreportable(guard, call)
 
     def adopt(
-        self, result: CallToolResult, guard: Guard, call: Call, tool: Placed
+        self, result: CallToolResult, guard: Guard, call: Call, tool: ToolInfo
     ) -> CallToolResult:
         """
         Return an error result that a tool returned by itself, with an envelope; see `answer`.
@@ -88,15 +90,15 @@ class Host:
 
     # Schemas
 
-    def listed(self, tool: Tool, codes: tuple[str, ...]) -> Tool:
+    def describe_tool(self, tool: Tool, codes: tuple[str, ...]) -> Tool:
         """
         Return a tool as ``tools/list`` shows it: with a widened schema and its declared codes.
         """
-        tool = published(tool, codes)
+        tool = publish_codes(tool, codes)
         schema: dict[str, Any] | None = getattr(tool, OUTPUT_SCHEMA)
         if schema is None or self.guard.output_schema != "widen":
             return tool
-        widened = self._widened(tool.name, schema)
+        widened = self._widen(tool.name, schema)
         return tool if widened is None else tool.model_copy(update={OUTPUT_SCHEMA: widened})
 
     def is_structured(self, name: str, schema: dict[str, Any] | None) -> bool:
@@ -105,9 +107,9 @@ class Host:
         """
         if schema is None or self.guard.output_schema == "keep":
             return True
-        return self.guard.output_schema == "widen" and self._widened(name, schema) is not None
+        return self.guard.output_schema == "widen" and self._widen(name, schema) is not None
 
-    def _widened(self, name: str, schema: dict[str, Any]) -> dict[str, Any] | None:
+    def _widen(self, name: str, schema: dict[str, Any]) -> dict[str, Any] | None:
         known = self._schemas.get(name)
         # By their values: a handler may make its schemas anew for each listing, or change one in
         # its place.
@@ -125,7 +127,7 @@ class Host:
         return widened
 
 
-def unreported(guard: Guard, call: Call) -> CallToolResult:
+def answer_unreportable(guard: Guard, call: Call) -> CallToolResult:
     """
     Log that a failure could not be reported, and return the constant result that leaves for it.
     """

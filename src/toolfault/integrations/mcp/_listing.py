@@ -21,7 +21,7 @@ from mcp.types import Tool
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import BoundedValidator, log
 from toolfault.integrations.mcp._compat import INPUT_SCHEMA, IS_1
-from toolfault.integrations.mcp._declared import declared_in
+from toolfault.integrations.mcp._declared import codes_in_meta
 
 
 _UNDECIDED: Final = (
@@ -104,9 +104,9 @@ class Listed:
         """
         Return the codes that the tool's own ``_meta`` declares.
         """
-        return declared_in(self.tool.meta)
+        return codes_in_meta(self.tool.meta)
 
-    def refused(self, arguments: dict[str, Any]) -> Exception | None:
+    def check_arguments(self, arguments: dict[str, Any]) -> Exception | None:
         """
         Return what is wrong with arguments, all of it in the context of one error.
 

@@ -30,9 +30,14 @@ from pydantic import ValidationError as PydanticError
 
 from toolfault import ToolFault
 from toolfault.hosting import Call, Guard, Phase, is_closing, log_exception, text_of
-from toolfault.integrations.mcp._declared import declared_by
+from toolfault.integrations.mcp._declared import codes_of_function
 from toolfault.integrations.mcp._guarded import Dispatch, answering
-from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass, unreported
+from toolfault.integrations.mcp._host import (
+    Host,
+    ToolInfo,
+    answer_unreportable,
+    raise_if_it_must_pass,
+)
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listed, Listing
 from toolfault.integrations.mcp._negotiation import announce
@@ -111,7 +116,7 @@ class _Installed:
         Return a handler of ``tools/call`` whose every failure is answered.
         """
         guard = self._host.guard_for(handler)
-        self._declared = declared_by(handler)
+        self._declared = codes_of_function(handler)
 
         async def call(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
             answers = answering.get()
@@ -143,8 +148,8 @@ class _Installed:
         self, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
     ) -> Any:
         known = dispatch.known = self._listing.get(params.name)
-        if known is None or known.refused(params.arguments or {}) is not None:
-            listing = await self._listed_anew(dispatch)
+        if known is None or known.check_arguments(params.arguments or {}) is not None:
+            listing = await self._list_again(dispatch)
             if listing is not None:
                 dispatch.known = listing.get(params.name)
                 _refuse(params, dispatch.known)
@@ -168,10 +173,10 @@ class _Installed:
             return result
         _check_structure(result, dispatch.context.protocol_version)
         if result.is_error:
-            return self._adopted(result, handler, dispatch, params)
+            return self._adopt(result, handler, dispatch, params)
         return sendable(result)
 
-    def _adopted(
+    def _adopt(
         self,
         result: CallToolResult,
         handler: Handler,
@@ -179,7 +184,7 @@ class _Installed:
         params: CallToolRequestParams,
     ) -> CallToolResult:
         call = self._call(handler, dispatch, params)
-        return self._host.adopt(result, self._guard_of(call), call, self._placed(call, dispatch))
+        return self._host.adopt(result, self._guard_of(call), call, self._tool_info(call, dispatch))
 
     async def _answer(
         self,
@@ -198,13 +203,13 @@ class _Installed:
         guard = self._guard_of(call)
         raise_if_it_must_pass(exc, guard, call)
         try:
-            return await self._judged(exc, call, dispatch)
+            return await self._judge(exc, call, dispatch)
         except BaseException as trouble:
             if guard.passes(trouble):
                 raise
-            return unreported(guard, call)
+            return answer_unreportable(guard, call)
 
-    async def _judged(self, exc: BaseException, call: Call, dispatch: Dispatch) -> CallToolResult:
+    async def _judge(self, exc: BaseException, call: Call, dispatch: Dispatch) -> CallToolResult:
         if (
             call.phase == "body"
             and _names(exc, call.tool)
@@ -213,7 +218,7 @@ class _Installed:
             call = replace(call, phase="lookup")
         if call.phase == "lookup":
             call = replace(call, available=dispatch.listing.names())
-        placed = self._placed(call, dispatch)
+        placed = self._tool_info(call, dispatch)
         if type(exc) is NoResult:
             placed = placed._replace(codes=())
         return self._host.answer(exc, self._guard_of(call), call, placed)
@@ -235,12 +240,14 @@ class _Installed:
             return self._host.guard_for(function)
         return known
 
-    def _placed(self, call: Call, dispatch: Dispatch) -> Placed:
+    def _tool_info(self, call: Call, dispatch: Dispatch) -> ToolInfo:
         known: Listed | None = dispatch.known
         if known is None:
-            return Placed(structured=True, codes=declared_by(call.function))
+            return ToolInfo(structured=True, codes=codes_of_function(call.function))
         structured = self._host.is_structured(call.tool, known.tool.output_schema)
-        return Placed(structured=structured, codes=known.codes or declared_by(call.function))
+        return ToolInfo(
+            structured=structured, codes=known.codes or codes_of_function(call.function)
+        )
 
     # Names and arguments
 
@@ -258,12 +265,12 @@ class _Installed:
                 return result
             page = bool(result.next_cursor or (params is not None and params.cursor))
             self._listing = Listing(result.tools, self._listing, page=page)
-            tools = [self._host.listed(tool, self._declared) for tool in result.tools]
+            tools = [self._host.describe_tool(tool, self._declared) for tool in result.tools]
             return result.model_copy(update={"tools": tools})
 
         return list_tools
 
-    async def _listed_anew(self, dispatch: Dispatch) -> Listing | None:
+    async def _list_again(self, dispatch: Dispatch) -> Listing | None:
         """
         Return what the server lists for this request. None: that can't be found out.
         """
@@ -293,7 +300,7 @@ class _Installed:
         Tell whether a tool that failed with its own name in the text is not listed any more.
         """
         function = dispatch.function
-        listing = dispatch.listing or await self._listed_anew(dispatch)
+        listing = dispatch.listing or await self._list_again(dispatch)
         dispatch.function = function
         return listing is not None and listing.get(name) is None
 
@@ -307,7 +314,7 @@ def _refuse(params: CallToolRequestParams, known: Listed | None) -> None:
     """
     if known is None:
         raise _Refused(LookupError("no such tool is listed"), "lookup")
-    if (wrong := known.refused(params.arguments or {})) is not None:
+    if (wrong := known.check_arguments(params.arguments or {})) is not None:
         raise _Refused(wrong, "arguments")
 
 
@@ -369,7 +376,7 @@ def _read(result: Any) -> Any:
         except ValueError as exc:
             raise NoResult(f"a dict that is no result ({_misfit(exc)})") from exc
     if not isinstance(result, CallToolResult):
-        raise NoResult(_described(result))
+        raise NoResult(_describe(result))
     return result
 
 
@@ -383,7 +390,7 @@ def _describe_error(error: Any) -> str:
     return f"`{'.'.join(map(str, error['loc']))}` is {what}"
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     kind = "None" if value is None else f"a value of type {type(value).__name__[:64]}"
     return f"{kind} where a CallToolResult belongs"
 

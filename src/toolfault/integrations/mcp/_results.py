@@ -62,7 +62,7 @@ def rpc_error_of(exc: BaseException) -> RpcError | None:
         return None
     if type(code) is not int or code not in _CODES or not isinstance(message, str):
         return None
-    if code not in ASKS_CLIENT and raised_in(exc, "mcp"):
+    if code not in ASKS_CLIENT and is_raised_in(exc, "mcp"):
         return None
     return RpcError(code, message, data)
 
@@ -104,7 +104,7 @@ context_slot: Final[Callable[[BaseException], BaseException | None]] = BaseExcep
 ].__get__
 
 
-def raised_in(exc: BaseException, package: str) -> bool:
+def is_raised_in(exc: BaseException, package: str) -> bool:
     """
     Tell whether an exception was raised by code of a package.
     """

@@ -140,12 +140,12 @@ def sendable(result: CallToolResult) -> CallToolResult:
         NoResult: It holds values that are no JSON.
     """
     try:
-        return made_safe(result)
+        return sanitize_result(result)
     except (TypeError, ValueError) as exc:
         raise NoResult("structured content or _meta with values that are no JSON") from exc
 
 
-def made_safe(result: CallToolResult) -> CallToolResult:
+def sanitize_result(result: CallToolResult) -> CallToolResult:
     """
     Return a result that every serializer takes, the same one if it was so already.
 

@@ -17,7 +17,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import CallToolResult, InputRequiredResult, Tool
 
 from toolfault.hosting import Call, Guard, Phase, is_closing
-from toolfault.integrations.mcp._declared import declared_by, declared_in
+from toolfault.integrations.mcp._declared import codes_in_meta, codes_of_function
 from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import (
     Contained,
@@ -26,10 +26,15 @@ from toolfault.integrations.mcp._guarded import (
     is_async,
     remember_registered,
 )
-from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass, unreported
+from toolfault.integrations.mcp._host import (
+    Host,
+    ToolInfo,
+    answer_unreportable,
+    raise_if_it_must_pass,
+)
 from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._negotiation import announce
-from toolfault.integrations.mcp._results import cause_slot, raised_in, traceback_of
+from toolfault.integrations.mcp._results import cause_slot, is_raised_in, traceback_of
 from toolfault.integrations.mcp._returned import NoResult, sendable
 
 
@@ -153,7 +158,7 @@ class _Installed:
                 if result.is_error:
                     tool = self._tool(name)
                     return self._host.adopt(
-                        result, guard, _call(tool, name, arguments), self._placed(tool, name)
+                        result, guard, _call(tool, name, arguments), self._tool_info(tool, name)
                     )
                 return sendable(result)
         except BaseException as exc:
@@ -177,11 +182,11 @@ class _Installed:
         try:
             if phase == "lookup":
                 call = replace(call, available=await self._available())
-            return self._host.answer(raised, guard, call, self._placed(tool, name))
+            return self._host.answer(raised, guard, call, self._tool_info(tool, name))
         except BaseException as trouble:
             if guard.passes(trouble):
                 raise
-            return unreported(guard, call)
+            return answer_unreportable(guard, call)
 
     async def _available(self) -> tuple[str, ...]:
         """
@@ -200,12 +205,12 @@ class _Installed:
         """
         tools = await self._list_tools()
         if not self._lists_copies:
-            return [self._listed(tool, self._tool(tool.name)) for tool in tools]
+            return [self._describe_tool(tool, self._tool(tool.name)) for tool in tools]
         for tool in tools:
             own = self._tool(tool.name)
             shown = self._shown.get(tool.name)
             if shown is None or shown.is_outdated(own, tool):
-                listed = self._listed(tool, own)
+                listed = self._describe_tool(tool, own)
                 shown = _Shown(own, tool, listed)
                 self._shown[tool.name] = shown
             # The SDK makes these models anew for each listing; a copy of each takes longer than
@@ -215,13 +220,15 @@ class _Installed:
                 tool.meta = shown.meta
         return tools
 
-    def _listed(self, tool: Tool, own: Any) -> Tool:
-        return self._host.listed(tool, declared_by(getattr(own, "fn", None)))
+    def _describe_tool(self, tool: Tool, own: Any) -> Tool:
+        return self._host.describe_tool(tool, codes_of_function(getattr(own, "fn", None)))
 
-    def _placed(self, tool: Any, name: str) -> Placed:
+    def _tool_info(self, tool: Any, name: str) -> ToolInfo:
         meta: Any = getattr(tool, "meta", None)
-        codes = (declared_in(meta) if meta else ()) or declared_by(getattr(tool, "fn", None))
-        return Placed(self._host.is_structured(name, getattr(tool, "output_schema", None)), codes)
+        codes = (codes_in_meta(meta) if meta else ()) or codes_of_function(
+            getattr(tool, "fn", None)
+        )
+        return ToolInfo(self._host.is_structured(name, getattr(tool, "output_schema", None)), codes)
 
     # Tools. The SDK has no public way to one; everything that looks inside stands here.
 
@@ -319,7 +326,7 @@ def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
     phase = _phase_of(cause)
     raised: BaseException = exc
     # A tool that calls a tool: each call wraps what came out of the one inside.
-    while issubclass(type(raised), (ToolError, ResourceError)) and raised_in(raised, _SDK):
+    while issubclass(type(raised), (ToolError, ResourceError)) and is_raised_in(raised, _SDK):
         cause = cause_slot(raised)
         if cause is None:
             break

@@ -140,7 +140,7 @@ def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False)
     if hasattr(session, "call_tool_mcp") and isinstance(
         getattr(cast("Any", type(session)), "session", None), property
     ):
-        return _by_session(session, retry, rewrite=rewrite)
+        return _copy_client(session, retry, rewrite=rewrite)
     return _RetryingSession(session, retry, rewrite=rewrite)
 
 
@@ -224,7 +224,7 @@ class _RetryingSession:
         said = _said.get() or _Said()
 
         def attempt(number: int) -> Any:
-            numbered = self._numbered(options, number)
+            numbered = self._add_number(options, number)
             return self._session.call_tool(name, arguments, *args, **numbered)
 
         retried = await self._rules(name, on_attempt or said.on_attempt).run(
@@ -238,7 +238,7 @@ class _RetryingSession:
             return _rewritten(retried.unwrap(), retried.fault, retried.attempts)
         return retried.unwrap()
 
-    def _numbered(self, options: dict[str, Any], number: int) -> dict[str, Any]:
+    def _add_number(self, options: dict[str, Any], number: int) -> dict[str, Any]:
         # Only the SDK's own sessions are known to take ``meta``.
         if number == 1 or not isinstance(self._session, _TAKES_META):
             return options
@@ -266,12 +266,12 @@ class _RetryingSession:
             return self._session.tools.get(name)
         async with self._listing:
             if self._retry.clock() >= self._holds_until:
-                self._tools = await self._listed()
+                self._tools = await self._list_tools()
                 holds = _NO_LISTING_HOLDS if self._tools is None else _LISTING_HOLDS
                 self._holds_until = self._retry.clock() + holds
         return (self._tools or {}).get(name)
 
-    async def _listed(self) -> dict[str, Any] | None:
+    async def _list_tools(self) -> dict[str, Any] | None:
         tools: dict[str, Any] = {}
         cursor: str | None = None
         longest = self._retry.timeout
@@ -366,7 +366,7 @@ def _rewritten(result: Any, fault: ToolFault, attempts: Sequence[Attempt]) -> An
 # ---- a client that asks its own property ``session`` for everything: FastMCP's
 
 
-def _by_session(client: Any, retry: Retry, *, rewrite: bool) -> Any:
+def _copy_client(client: Any, retry: Retry, *, rewrite: bool) -> Any:
     """
     Return a copy of a client that shares its connection, and whose session tries again.
 
@@ -376,13 +376,13 @@ def _by_session(client: Any, retry: Retry, *, rewrite: bool) -> Any:
     if "_toolfault" in vars(client):
         wrapped._toolfault_session = None  # noqa: SLF001 -- of the rules that it had
     else:
-        wrapped.__class__ = _over_session(cast("Hashable", type(client)))
+        wrapped.__class__ = _retrying_class(cast("Hashable", type(client)))
     wrapped._toolfault = functools.partial(_RetryingSession, retry=retry, rewrite=rewrite)  # noqa: SLF001 -- our own mark
     return wrapped
 
 
 @functools.cache
-def _over_session(base: Any) -> type:
+def _retrying_class(base: Any) -> type:
     def session(self: Any) -> Any:
         raw = base.session.fget(self)
         known = self.__dict__.get("_toolfault_session")

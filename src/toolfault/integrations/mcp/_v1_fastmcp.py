@@ -14,12 +14,12 @@ from importlib import import_module
 from typing import Any, Final
 
 from toolfault.hosting import Call, Guard, Phase
-from toolfault.integrations.mcp._declared import declared_by, declared_in
+from toolfault.integrations.mcp._declared import codes_in_meta, codes_of_function
 from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import is_async
-from toolfault.integrations.mcp._host import Placed
+from toolfault.integrations.mcp._host import ToolInfo
 from toolfault.integrations.mcp._install import MARK
-from toolfault.integrations.mcp._results import cause_slot, context_slot, raised_in, traceback_of
+from toolfault.integrations.mcp._results import cause_slot, context_slot, is_raised_in, traceback_of
 from toolfault.integrations.mcp._v1_lowlevel import Installed
 
 
@@ -97,7 +97,8 @@ class _InstalledFastMCP(Installed):
         List the tools as clients see them. See ``FastMCP.list_tools``.
         """
         return [
-            self._host.listed(tool, self._codes_of(tool.name)) for tool in await self._list_tools()
+            self._host.describe_tool(tool, self._codes_of(tool.name))
+            for tool in await self._list_tools()
         ]
 
     # What is known of a tool
@@ -113,12 +114,12 @@ class _InstalledFastMCP(Installed):
         return self._host.guard_for(self._function_of(name))
 
     def _codes_of(self, name: str) -> tuple[str, ...]:
-        return declared_by(self._function_of(name))
+        return codes_of_function(self._function_of(name))
 
-    def _placed(self, call: Call) -> Placed:
+    def _tool_info(self, call: Call) -> ToolInfo:
         tool = self._manager.get_tool(call.tool)
-        codes = declared_in(getattr(tool, "meta", None)) or declared_by(call.function)
-        return Placed(
+        codes = codes_in_meta(getattr(tool, "meta", None)) or codes_of_function(call.function)
+        return ToolInfo(
             self._host.is_structured(call.tool, getattr(tool, "output_schema", None)), codes
         )
 
@@ -128,7 +129,7 @@ class _InstalledFastMCP(Installed):
         except Exception:  # noqa: BLE001 -- a subclass may list as it likes; then no name is near
             return ()
 
-    async def _refused(self, running: Any) -> None:  # noqa: ARG002 -- the SDK checks names and arguments
+    async def _find_refusal(self, running: Any) -> None:  # noqa: ARG002 -- the SDK checks names and arguments
         return None
 
     def _original(self, exc: BaseException, name: str) -> tuple[BaseException, Phase]:
@@ -148,7 +149,7 @@ class _InstalledFastMCP(Installed):
 
 def _is_wrapper(exc: BaseException) -> bool:
     # Not isinstance, which a class may answer as it likes.
-    return issubclass(type(exc), (_errors.ToolError, _errors.ResourceError)) and raised_in(
+    return issubclass(type(exc), (_errors.ToolError, _errors.ResourceError)) and is_raised_in(
         exc, _SDK
     )
 

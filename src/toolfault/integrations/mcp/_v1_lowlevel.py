@@ -26,9 +26,14 @@ from jsonschema import ValidationError
 
 from toolfault.hosting import BoundedValidator, Call, Guard, Phase, is_closing, log_exception
 from toolfault.integrations.mcp._compat import OUTPUT_SCHEMA
-from toolfault.integrations.mcp._declared import declared_by
+from toolfault.integrations.mcp._declared import codes_of_function
 from toolfault.integrations.mcp._guarded import Dispatch, answering
-from toolfault.integrations.mcp._host import Host, Placed, raise_if_it_must_pass, unreported
+from toolfault.integrations.mcp._host import (
+    Host,
+    ToolInfo,
+    answer_unreportable,
+    raise_if_it_must_pass,
+)
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listing
 from toolfault.integrations.mcp._returned import NoResult, sendable
@@ -99,11 +104,11 @@ class Installed:
         """
         Return a handler of ``tools/call`` whose every failure is answered.
         """
-        function, self._validates = _made_of(handler)
+        function, self._validates = _inspect_handler(handler)
         self._function = function or handler
         # The decorator makes a result of whatever its function raises; a bare handler is the SDK's.
         self._makes_results = function is not None
-        inner = self._in_time(handler) if function is None else self._rebuilt(function)
+        inner = self._limit_time(handler) if function is None else self._rebuild(function)
 
         async def handle(request: Any) -> Any:
             answers = answering.get()
@@ -114,7 +119,7 @@ class Installed:
             running = _Running(request)
             token = answering.set(running)
             try:
-                failure = await self._refused(running)
+                failure = await self._find_refusal(running)
                 if failure is None:
                     served = await inner(request)
                     if running.raised is None:
@@ -131,7 +136,7 @@ class Installed:
 
         return handle
 
-    def _in_time(self, handler: Handler) -> Handler:
+    def _limit_time(self, handler: Handler) -> Handler:
         async def handle(request: Any) -> Any:
             return await self._guard_at(request.params.name).within_timeout(
                 lambda: handler(request)
@@ -139,12 +144,12 @@ class Installed:
 
         return handle
 
-    def _rebuilt(self, function: Callable[..., Any]) -> Handler:
+    def _rebuild(self, function: Callable[..., Any]) -> Handler:
         """
         Return what the SDK's decorator makes of a function whose exceptions it does not get to see.
         """
 
-        async def watched(name: str, arguments: dict[str, Any]) -> Any:
+        async def watch(name: str, arguments: dict[str, Any]) -> Any:
             running: Any = answering.get()
             guard = self._guard_at(name)
             try:
@@ -159,7 +164,7 @@ class Installed:
         ours, made = self._server.request_handlers, dict[Any, Handler]()
         self._server.request_handlers = made
         try:
-            _sdk.Server.call_tool(self._server, validate_input=False)(watched)
+            _sdk.Server.call_tool(self._server, validate_input=False)(watch)
         finally:
             self._server.request_handlers = ours
         return made[_types.CallToolRequest]
@@ -177,15 +182,15 @@ class Installed:
         if running.returned is _NOT_YET or isinstance(running.returned, _types.CallToolResult):
             call = self._call(running)
             return _types.ServerResult(
-                self._host.adopt(result, self._guard_of(call), call, self._placed(call))
+                self._host.adopt(result, self._guard_of(call), call, self._tool_info(call))
             )
-        return await self._answer(self._refused_output(running), "output", running)
+        return await self._answer(self._output_error(running), "output", running)
 
-    def _refused_output(self, running: _Running) -> Exception:
+    def _output_error(self, running: _Running) -> Exception:
         """
         Return why the SDK refused what a function returned.
         """
-        structured = _structured_part(running.returned)
+        structured = _find_structured(running.returned)
         schema = self._output_schema(running.name)
         if schema is not None and isinstance(structured, dict):
             # The SDK may have fetched a reference to elsewhere; nothing is fetched here.
@@ -207,11 +212,11 @@ class Installed:
         try:
             if phase == "lookup":
                 call = replace(call, available=await self._available())
-            answer = self._host.answer(exc, guard, call, self._placed(call))
+            answer = self._host.answer(exc, guard, call, self._tool_info(call))
         except BaseException as trouble:
             if guard.passes(trouble):
                 raise
-            answer = unreported(guard, call)
+            answer = answer_unreportable(guard, call)
         return _types.ServerResult(answer)
 
     def _call(self, running: _Running, phase: Phase = "body") -> Call:
@@ -234,12 +239,14 @@ class Installed:
     def _guard_of(self, call: Call) -> Guard:
         return self._host.guard_for(call.function)
 
-    def _placed(self, call: Call) -> Placed:
+    def _tool_info(self, call: Call) -> ToolInfo:
         known = self._listing.get(call.tool)
         if known is None:
-            return Placed(structured=True, codes=declared_by(call.function))
+            return ToolInfo(structured=True, codes=codes_of_function(call.function))
         structured = self._host.is_structured(call.tool, self._output_schema(call.tool))
-        return Placed(structured=structured, codes=known.codes or declared_by(call.function))
+        return ToolInfo(
+            structured=structured, codes=known.codes or codes_of_function(call.function)
+        )
 
     def _output_schema(self, name: str) -> dict[str, Any] | None:
         known = self._listing.get(name)
@@ -256,19 +263,21 @@ class Installed:
 
     # Names and arguments
 
-    async def _refused(self, running: _Running) -> tuple[BaseException, Phase] | None:
+    async def _find_refusal(self, running: _Running) -> tuple[BaseException, Phase] | None:
         """
         Return why a call does not get as far as the function. None: it does.
         """
         known = self._listing.get(running.name)
-        if known is None or (self._validates and known.refused(running.arguments) is not None):
-            listing = await self._listed_anew()
+        if known is None or (
+            self._validates and known.check_arguments(running.arguments) is not None
+        ):
+            listing = await self._list_again()
             if listing is None:
                 return None
             known = listing.get(running.name)
         if known is None:
             return LookupError("no such tool is listed"), "lookup"
-        wrong = known.refused(running.arguments) if self._validates else None
+        wrong = known.check_arguments(running.arguments) if self._validates else None
         return None if wrong is None else (wrong, "arguments")
 
     def _lists(self, handler: Handler) -> Handler:
@@ -286,15 +295,17 @@ class Installed:
                 listed.nextCursor or getattr(getattr(request, "params", None), "cursor", None)
             )
             self._listing = Listing(listed.tools, self._listing, page=page)
-            tools = [self._host.listed(tool, self._codes_of(tool.name)) for tool in listed.tools]
+            tools = [
+                self._host.describe_tool(tool, self._codes_of(tool.name)) for tool in listed.tools
+            ]
             return _types.ServerResult(listed.model_copy(update={"tools": tools}))
 
         return handle
 
     def _codes_of(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 -- one function serves all tools
-        return declared_by(self._function)
+        return codes_of_function(self._function)
 
-    async def _listed_anew(self) -> Listing | None:
+    async def _list_again(self) -> Listing | None:
         """
         Return what the server lists for this request. None: that can't be found out.
         """
@@ -338,7 +349,7 @@ class _Handlers(UserDict[Any, Handler]):
         super().__setitem__(kind, handler if wrap is None else wrap(handler))
 
 
-def _made_of(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
+def _inspect_handler(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
     """
     Return the function below a handler of ``@server.call_tool()``, and whether it has checks.
 
@@ -350,7 +361,7 @@ def _made_of(handler: Handler) -> tuple[Callable[..., Any] | None, bool]:
     return inside.get("func"), bool(inside.get("validate_input"))
 
 
-def _structured_part(returned: Any) -> Any:
+def _find_structured(returned: Any) -> Any:
     """
     Return what of a function's value the SDK takes for structured content, if it is any.
     """
