@@ -35,7 +35,7 @@ def advice_for(envelope: McpExecuteError) -> str:
     wait = envelope.retry_after_seconds
     if envelope.retryable and not says_when_to_retry(message, wait):
         parts.append(f"{_RETRY} {_when(wait)}.")
-    hint = one_line(envelope.hint or "")
+    hint = one_line(envelope.hint) if envelope.hint else ""
     # A word alone may stand in a message by chance.
     if hint and not (" " in hint and hint in message):
         parts.append(f"{_HINT}{hint}")
@@ -80,6 +80,9 @@ def says_when_to_retry(message: str, wait: int | None) -> bool:
     """
     Tell whether a message says already that the call may be retried, and after this many seconds.
     """
+    # A wait is a number there, but for 0, which is "now" as well.
+    if wait and str(wait) not in message:
+        return False
     return _when(wait) in _retry_phrases(message)
 
 

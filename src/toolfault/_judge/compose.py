@@ -350,7 +350,9 @@ def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
     Return what a failure was raised from, newest first, then the other members of its group.
     """
     # A timeout scope raises over the cancellation that it caused.
-    links = [link for link in causes_of(leaf) if not is_cancelled(link)]
+    links = causes_of(leaf)
+    if links:
+        links = [link for link in links if not is_cancelled(link)]
     if leaf is exc or not is_group(exc):
         return links
     shown = {id(leaf), *map(id, links)}
@@ -387,9 +389,10 @@ def _redact(case: Case, text: str, limit: int = MESSAGE_BYTES) -> str:
     redactor = case.policy.redactor
     if case.policy.disclosure is Disclosure.FULL:
         return redactor.show(text, limit)
+    known = case.values.paths if "/" in text or "\\" in text else ()
     if limit < MESSAGE_BYTES // 2:
-        return redactor.scrub(text, limit, case.values.paths)
-    return cut_middle(redactor.scrub(text, 4 * WINDOW, case.values.paths), limit)
+        return redactor.scrub(text, limit, known)
+    return cut_middle(redactor.scrub(text, 4 * WINDOW, known), limit)
 
 
 def _blame_server(verdict: Verdict, category: McpErrorCategory, advice: str) -> Verdict:

@@ -59,7 +59,10 @@ class _Environment:
         snapshot = self._snapshot
         if snapshot is None:
             return False
-        now = _variables()
+        # As os.environ keeps them, without a copy.
+        now: dict[object, object] | None = getattr(os.environ, "_data", None)
+        if type(now) is not dict:
+            now = dict(os.environ)
         # Equal entries are the same objects, so that this costs about a microsecond.
         if now == snapshot:
             return False
@@ -76,16 +79,6 @@ class _Environment:
         self._found = past | found
         self.known = KnownSecrets(self._registered | self._found)
         return True
-
-
-def _variables() -> Mapping[object, object]:
-    """
-    Return the variables of this process as os.environ keeps them, without a copy.
-    """
-    kept = vars(os.environ).get("_data")
-    if isinstance(kept, dict):
-        return cast("dict[object, object]", kept)
-    return cast("Mapping[object, object]", dict(os.environ))
 
 
 class Redactor:
