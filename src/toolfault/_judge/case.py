@@ -20,6 +20,7 @@ from toolfault._logging import log
 from toolfault._names import class_name, qualified_name
 from toolfault._redact import Redactor
 from toolfault._redact.paths import last_component
+from toolfault._redact.registered import KnownSecrets
 from toolfault._registry import Registry
 from toolfault._text import safe_repr, safe_str, text_of, text_with_ends
 from toolfault._tracebacks import redact_traceback
@@ -178,6 +179,9 @@ class Case:
         values:
             The caller's own values.
 
+        secrets:
+            The secrets that were known when it began.
+
         rules:
             What the tables say of each exception, by its id: a cause is judged, and shown in the
             chain.
@@ -197,6 +201,7 @@ class Case:
     policy: Policy
     home: AuthorModules
     values: CallerValues
+    secrets: KnownSecrets
     rules: dict[int, tuple[str, Verdict]] = field(default_factory=dict[int, tuple[str, Verdict]])
     findings: dict[int, Finding] = field(default_factory=dict[int, "Finding"])
     texts: dict[int, str] = field(default_factory=dict[int, str])
@@ -207,7 +212,13 @@ def new_case(call: Call, policy: Policy, home: AuthorModules) -> Case:
     """
     Return a case of which nothing is known yet.
     """
-    return Case(call=call, policy=policy, home=home, values=CallerValues(call.arguments))
+    return Case(
+        call=call,
+        policy=policy,
+        home=home,
+        values=CallerValues(call.arguments),
+        secrets=policy.redactor.known_secrets(),
+    )
 
 
 # ---- rules
@@ -394,6 +405,9 @@ def is_cancelled(exc: BaseException) -> bool:
     """
     Tell whether an exception is a cancellation of asyncio's or trio's.
     """
+    # None of them is an Exception, which most others are.
+    if issubclass(type(exc), Exception):
+        return False
     return qualified_name(type(exc)) in {"asyncio.exceptions.CancelledError", "trio.Cancelled"}
 
 

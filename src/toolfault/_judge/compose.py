@@ -8,6 +8,7 @@ Rule 3: ``unknown`` is for readers; it never leaves here.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -59,6 +60,9 @@ _OURS: Final = frozenset(
 #: How much of an author's own facts travels.
 _MAX_FACTS: Final = 32
 _MAX_FACT_DEPTH: Final = 4
+
+#: Names of classes that hold no secret.
+_BUILTIN_NAMES: Final = frozenset(vars(builtins))
 
 #: How much of a class's name is shown, in bytes.
 _MAX_KIND: Final = 128
@@ -255,12 +259,12 @@ def _diagnosis(case: Case, exc: BaseException) -> str:
     """
     Return what a database, a parser or a program said, in one capped line and quoted.
     """
-    from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
-
     verdict = rule_for(case, exc)
     # What passes by itself needs no diagnosis; what the operator has to mend is in the log.
     if verdict.retryable or verdict.advice == OPERATOR:
         return ""
+    from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
+
     said = _redact(case, diagnosis(exc, verdict), CAUSE_BYTES)
     speaker = _SPEAKERS.get(verdict.family, "The library")
     return f"{speaker} said: {quote(said)}." if said else ""
@@ -382,7 +386,10 @@ def _class_name(case: Case, exc: BaseException) -> str:
     """
     Return the name of a class as safe as any text: it may be made at run time, of anything.
     """
-    return one_line(_redact(case, class_name(exc), _MAX_KIND)) or "an exception"
+    name = class_name(exc)
+    if name in _BUILTIN_NAMES:
+        return name
+    return one_line(_redact(case, name, _MAX_KIND)) or "an exception"
 
 
 def _redact(case: Case, text: str, limit: int = MESSAGE_BYTES) -> str:
@@ -391,8 +398,8 @@ def _redact(case: Case, text: str, limit: int = MESSAGE_BYTES) -> str:
         return redactor.show(text, limit)
     known = case.values.paths if "/" in text or "\\" in text else ()
     if limit < MESSAGE_BYTES // 2:
-        return redactor.scrub(text, limit, known)
-    return cut_middle(redactor.scrub(text, 4 * WINDOW, known), limit)
+        return redactor.scrub(text, limit, known, secrets=case.secrets)
+    return cut_middle(redactor.scrub(text, 4 * WINDOW, known, secrets=case.secrets), limit)
 
 
 def _blame_server(verdict: Verdict, category: McpErrorCategory, advice: str) -> Verdict:

@@ -135,6 +135,8 @@ _MAX_FIELD: Final = 100
 #: What a database says of a statement that it does not accept.
 _REFUSED_STATEMENT: Final = frozenset({McpErrorCode.TOOL_PANICKED, McpErrorCode.INVALID_ARGUMENTS})
 
+_NOTHING_REFUSED: Final = Refused()
+
 #: How deep causes are judged to find the telling one.
 _MAX_DEPTH: Final = 8
 
@@ -576,7 +578,7 @@ def _find_refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Ref
     refused = case.refused.get(id(exc))
     if refused is None:
         statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
-        refused = Refused()
+        refused = _NOTHING_REFUSED
         if statement or is_conversion(exc, verdict):
             refused = find_refused(exc, case.home, case.values, statement=statement)
         case.refused[id(exc)] = refused

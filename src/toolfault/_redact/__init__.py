@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from toolfault._logging import log
 from toolfault._redact.families import keep_first_letters, redact_families
@@ -60,7 +60,7 @@ class _Environment:
         if snapshot is None:
             return False
         # As os.environ keeps them, without a copy.
-        now: dict[object, object] | None = getattr(os.environ, "_data", None)
+        now: Any = getattr(os.environ, "_data", None)
         if type(now) is not dict:
             now = dict(os.environ)
         # Equal entries are the same objects, so that this costs about a microsecond.
@@ -68,7 +68,7 @@ class _Environment:
             return False
         try:
             found = secrets_in(os.environ.copy())
-            copied = dict(now)
+            copied: dict[object, object] = dict(cast("Any", now))
         except RuntimeError:  # it is being changed by another thread; the next call reads it
             return False
         self._snapshot = copied
@@ -118,7 +118,7 @@ class Redactor:
         """
         Return a text without secrets: the known ones, and what looks like one.
         """
-        known = self._current_secrets()
+        known = self.known_secrets()
         for _ in range(_ROUNDS):
             before = text
             text = redact_families(known.redact(text))
@@ -126,7 +126,10 @@ class Redactor:
                 break
         return text
 
-    def _current_secrets(self) -> KnownSecrets:
+    def known_secrets(self) -> KnownSecrets:
+        """
+        Return the registered secrets and those of the environment, read again if it has changed.
+        """
         if self._environment.read():
             self._seen.clear()
         return self._environment.known
@@ -142,20 +145,34 @@ class Redactor:
         """
         return cut_paths(text, self._roots, known)
 
-    def scrub(self, text: str, limit: int, known: Iterable[str] | KnownPaths = ()) -> str:
+    def scrub(
+        self,
+        text: str,
+        limit: int,
+        known: Iterable[str] | KnownPaths = (),
+        *,
+        secrets: KnownSecrets | None = None,
+    ) -> str:
         """
         Return what may leave of a text, in at most *limit* bytes of UTF-8.
+
+        Args:
+            text: Any text.
+            limit: The most bytes that leave.
+            known: What the caller itself wrote, as for `paths`.
+            secrets: What `known_secrets` returned, for callers with several texts.
         """
-        known_secrets = self._current_secrets()
+        if secrets is None:
+            secrets = self.known_secrets()
         # Tables say the same sentences over and over; what has a path depends on the caller.
         if self._extra is not None or len(text) > _SHORT or "/" in text or "\\" in text:
-            return self._scrub(text, limit, known, known_secrets)
-        key = (text, limit, known_secrets)
+            return self._scrub(text, limit, known, secrets)
+        key = (text, limit, secrets)
         seen = self._seen.get(key)
         if seen is None:
             if len(self._seen) >= _MAX_SEEN:
                 self._seen.clear()
-            seen = self._seen[key] = self._scrub(text, limit, (), known_secrets)
+            seen = self._seen[key] = self._scrub(text, limit, (), secrets)
         return seen
 
     def _scrub(
