@@ -90,9 +90,20 @@ MAX_INT_BITS: Final = 4096
 # Past anything that a subclass puts over them.
 _ITEMS: Final[Any] = dict.__dict__["items"]
 _TEXT: Final[Any] = str.__dict__["__str__"]
+_GET: Final[Any] = dict.__dict__["get"]
 _ITERATORS: Final[tuple[tuple[type, Any], ...]] = (
     (list, list.__dict__["__iter__"]),
     (tuple, tuple.__dict__["__iter__"]),
+)
+
+#: How much of a text counts as the name of what stands beside it, in characters.
+_MAX_NAME: Final = 128
+
+#: Where a value's name is the text of another member: that of the value, and those of the name.
+_NAMED_BY_MEMBER: Final = (
+    ("value", ("name", "key", "header", "field", "param", "parameter", "variable", "setting")),
+    ("Value", ("Name", "Key", "ParameterKey", "ParameterName")),
+    ("ParameterValue", ("ParameterKey", "ParameterName")),
 )
 
 
@@ -109,7 +120,9 @@ class JsonCopier:
     Numbers, booleans and null stay, but NaN and the infinities, which no JSON has, become null.
 
     Args:
-        text: Returns a text as it may leave; the second argument is the name of its member, or "".
+        text: Returns a text as it may leave; the second argument is its name, or "": that of its
+            member, in ``{"name": "PIN", "value": "1234"}`` and ``[["PIN", "1234"]]`` the text
+            beside it.
         key: Returns the name of a member as it may leave, whatever the key is.
         other: Returns what stands for a value that is no JSON, lies too deep, or is an integer that
             readers refuse.
@@ -117,10 +130,21 @@ class JsonCopier:
         members: How many members of each are copied.
         room: How much is copied in all: each text counts its characters, each value *cost*.
         cost: What one value counts, so that *room* bounds their number.
+        number: Returns a number as it may leave, given its name too. None: each stays as it is.
         strict: True raises `TooLarge` where the room or the depth ends; False leaves out the rest.
     """
 
-    __slots__ = ("_cost", "_depth", "_key", "_members", "_other", "_room", "_strict", "_text")
+    __slots__ = (
+        "_cost",
+        "_depth",
+        "_key",
+        "_members",
+        "_number",
+        "_other",
+        "_room",
+        "_strict",
+        "_text",
+    )
 
     def __init__(
         self,
@@ -132,10 +156,12 @@ class JsonCopier:
         members: int | None = None,
         room: float = math.inf,
         cost: int = 1,
+        number: Callable[[float, str], Any] | None = None,
         strict: bool = False,
     ) -> None:
         self._text = text
         self._key = key
+        self._number = number
         self._other = other
         self._depth = depth
         self._members = members
@@ -160,9 +186,9 @@ class JsonCopier:
         if value is None or kind is bool:
             return value
         if issubclass(kind, int):
-            return value if _is_readable(value) else self._other(value)
+            return self._named(value, name) if _is_readable(value) else self._other(value)
         if issubclass(kind, float):
-            return value if _is_finite(value) else None
+            return self._named(value, name) if _is_finite(value) else None
         if not (is_mapping(value) or is_array(value)):
             return self._other(value)
         if depth == 0:
@@ -171,18 +197,29 @@ class JsonCopier:
             return dict(self._pairs(value, depth))
         return list(self._items(value, name, depth))
 
+    def _named(self, value: Any, name: str) -> Any:
+        return value if self._number is None else self._number(value, name)
+
     def _pairs(self, value: Mapping[Any, Any], depth: int) -> Iterator[tuple[str, Any]]:
+        member, given = _named_by_member(value)
         for key, item in islice(_pairs_of(value), self._members):
             if self._room <= 0:
                 return
             name = self._cut(self._key(key))
-            yield name, self._copy(item, name, depth - 1)
+            yield name, self._copy(item, given if name == member else name, depth - 1)
 
     def _items(self, value: object, name: str, depth: int) -> Iterator[Any]:
         for item in islice(_items_of(value), self._members):
             if self._room <= 0:
                 return
-            yield self._copy(item, name, depth - 1)
+            if depth > 1 and (pair := _as_pair(item)) is not None:
+                yield self._copy_pair(*pair, depth - 2)
+            else:
+                yield self._copy(item, name, depth - 1)
+
+    def _copy_pair(self, name: str, item: object, depth: int) -> list[Any]:
+        self._spend(self._cost)
+        return [self._copy(name, "", depth), self._copy(item, name[:_MAX_NAME], depth)]
 
     def _too_deep(self, value: object) -> Any:
         if self._strict:
@@ -199,6 +236,30 @@ class JsonCopier:
             text = text[: max(0, int(self._room))]
         self._spend(len(text))
         return text
+
+
+def _named_by_member(value: Mapping[Any, Any]) -> tuple[str, str]:
+    """
+    Return the member of an object that another member names, and that name; "" and "" if none.
+    """
+    if issubclass(type(value), dict):
+        for member, namers in _NAMED_BY_MEMBER:
+            if _GET(value, member) is None:
+                continue
+            for namer in namers:
+                if is_text(name := _GET(value, namer)):
+                    return member, _TEXT(name)[:_MAX_NAME]
+    return "", ""
+
+
+def _as_pair(value: object) -> tuple[str, object] | None:
+    """
+    Return a name and its value if a value is an array of these two, else None.
+    """
+    if not is_array(value):
+        return None
+    items: list[object] = list(islice(_items_of(value), 3))
+    return (_TEXT(items[0]), items[1]) if len(items) == 2 and is_text(items[0]) else None
 
 
 def _is_readable(value: Any) -> bool:

@@ -172,6 +172,7 @@ def sanitize_record(text: object, safe: Callable[[str], str], *, body: bool = Tr
     if body and record.body is not None:
         copier = JsonCopier(
             text=lambda text, name: _safe_text(name, safe(text), safe),
+            number=lambda number, name: _safe_number(name, number, safe),
             key=lambda key: safe(str(key)),
             other=lambda _value: None,
             depth=_MAX_DEPTH,
@@ -197,6 +198,14 @@ def _safe_text(name: str, text: str, safe: Callable[[str], str]) -> str:
     except (ValueError, TypeError, KeyError, RecursionError):
         return _REMOVED
     return inside if isinstance(inside, str) else _REMOVED
+
+
+def _safe_number(name: str, number: float, safe: Callable[[str], str]) -> float | str:
+    # Of one or two digits it is a count.
+    if not name or -100 < number < 100:
+        return number
+    pair = json.dumps({name: number}, ensure_ascii=False, separators=(",", ":"))
+    return number if safe(pair) == pair else _REMOVED
 
 
 def _fits(value: object, room: int) -> bool:

@@ -38,6 +38,7 @@ def redacting_copier(
     """
     return JsonCopier(
         text=lambda text, name: redact_named(name, encodable(text), redact),
+        number=lambda number, name: _redact_number(name, number, redact),
         key=lambda key: redact(encodable(safe_str(key))),
         other=lambda item: redact(encodable(safe_str(item))),
         depth=depth,
@@ -45,6 +46,17 @@ def redacting_copier(
         room=room,
         cost=COST,
     )
+
+
+def _redact_number(name: str, number: float, redact: Callable[[str], str]) -> float | str:
+    """
+    Return a number, or what stands for it where its name tells that it is a secret.
+    """
+    # Of one or two digits it is a count.
+    if not name or -100 < number < 100 or not any_of(NAME_PARTS, name.lower()):
+        return number
+    pair = json.dumps({name: number}, ensure_ascii=False, separators=(",", ":"))
+    return number if redact(pair) == pair else REMOVED
 
 
 def redact_named(name: str, text: str, redact: Callable[[str], str]) -> str:
