@@ -13,6 +13,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make test-packages  the tables against the packages that they speak of, in an environment of their own"
 	@echo "make test-services  SDKs of services, each for real, against a stub that fails as told"
+	@echo "make test-mysqlclient  the driver that needs the C library of MySQL to build"
 	@echo "make test-fastmcp   the middleware for FastMCP 4, in an environment of its own"
 	@echo "make test-mcp1      servers and clients of mcp 1.x; test-mcp1-lowest: of the lowest that is supported"
 	@echo "make test-peers      servers of others, plain and guarded; test-peers-mcp1: those of mcp 1.x"
