@@ -1,12 +1,11 @@
 """
 google-adk: `ToolFaultPlugin` for an app.
 
-Rule 1: only what an MCP server marks as an error is told anew. Answers of the framework's own stay
-as they are, be it a question for confirmation or the text that newer versions make of an exception;
-that alone may be repeated.
-Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else
-of it is lost.
-Rule 3: what would end the run, ends it.
+Rule 1: only a result that an MCP server marks as an error is changed. Answers that the framework
+makes stay as they are: requests for confirmation, and the text that newer versions return for an
+exception. Only such a text may be retried.
+Rule 2: a failed result starts with one text of message, code, hint and delay; the rest of it stays.
+Rule 3: an exception that would end the run still ends it.
 """
 
 from __future__ import annotations
@@ -38,36 +37,33 @@ from toolfault.hosting import RetryPerServer, meta_beside, model_text, says_more
 __all__ = ["ToolFaultPlugin"]
 
 
-#: What newer versions put before the text of an exception, which they hand on as an answer.
+#: How the text begins that newer versions return for an exception.
 _EXCEPTIONS: Final = ("MCP tool execution failed: ", "Unexpected error during MCP tool execution: ")
 
 
 class ToolFaultPlugin(BasePlugin):
     """
-    A plugin that repeats failed calls of MCP tools, and tells the model code, hint and wait.
+    A plugin that retries failed calls of MCP tools, and tells the model code, hint and wait.
 
-    Give it to the app; the first plugin that changes a result is the last that sees it::
+    Give it to the app; after a plugin has changed a result, no other plugin sees it::
 
         App(name="shop", root_agent=agent, plugins=[ToolFaultPlugin()])
 
-    Repeated is what the server says did not happen, and what it says is read-only or idempotent.
-    Exceptions are repeated by the same rules; one that no retry mends ends the run, as before, or
-    reaches the model as the framework tells it. The framework makes the first attempt itself:
-    `Retry.timeout` counts from its end, and observers see calls that failed, the first attempt of
-    them as a moment.
+    It retries calls that the server says did not happen, and tools that it declares read-only or
+    idempotent. The same holds for exceptions; after the last attempt an exception ends the run, as
+    before, or reaches the model in the framework's words. The framework makes the first attempt
+    itself: `Retry.timeout` counts from its end, and observers see only calls that failed, with a
+    first attempt of no duration.
 
-    What a callback before the tool answers instead of an MCP tool, marked as an error, is taken for
-    the tool's answer.
+    An error that a callback returns in place of an MCP tool counts as the tool's answer.
 
     Args:
-        retry: The rules. Each toolset gets a budget for its server, unless they have one. None:
-            those of ``Retry()``.
-        idempotent: Tools that may be repeated by your word, as the server or as the model knows
-            them.
-        name: The plugin's name; an app takes each name once.
+        retry: When to retry. Without a budget of its own each toolset gets one. None: ``Retry()``.
+        idempotent: Tools that are safe to repeat, as the server or as the model knows them.
+        name: The plugin's name, unique in an app.
 
     Raises:
-        ValueError: *idempotent* is one text.
+        ValueError: *idempotent* is a str, not a collection of names.
     """
 
     def __init__(
@@ -78,7 +74,7 @@ class ToolFaultPlugin(BasePlugin):
         name: str = "toolfault",
     ) -> None:
         """
-        Make a plugin.
+        Create the plugin, with a full budget for each server.
         """
         super().__init__(name=name)
         self._servers = RetryPerServer(retry, idempotent)
@@ -86,13 +82,13 @@ class ToolFaultPlugin(BasePlugin):
 
     def __getstate__(self) -> dict[str, Any]:
         """
-        Return the state of a copy: all but the running calls.
+        Return the state for a copy, without the running calls.
         """
         return {name: value for name, value in vars(self).items() if name != "_answered"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """
-        Go on with what `__getstate__` returned.
+        Restore what `__getstate__` returned.
         """
         vars(self).update(state, _answered=WeakSet())
 
@@ -105,15 +101,13 @@ class ToolFaultPlugin(BasePlugin):
         result: dict[str, Any],
     ) -> dict[str, Any] | None:
         """
-        Return what the model is told instead of a failed result; None: the result stays.
+        Return the result that replaces a failed one, after retries; None: the result stays.
         """
-        if (
-            not isinstance(tool, McpTool)
-            or not _is_failure(result)
-            or tool_context in self._answered
-        ):
+        if not isinstance(tool, McpTool) or not _is_failure(result):
             return None
-        return await self._finish(tool, tool_args, tool_context, result)
+        if tool_context in self._answered:
+            return None
+        return await self._retry(tool, tool_args, tool_context, result)
 
     async def on_tool_error_callback(
         self,
@@ -124,16 +118,16 @@ class ToolFaultPlugin(BasePlugin):
         error: Exception,
     ) -> dict[str, Any] | None:
         """
-        Return the result of a call that raised at first; None: what it raised ends the run.
+        Return the result after retries of a call that raised; None: the exception ends the run.
         """
-        # The framework tells of cancellations here as well, and they are no failures.
+        # The framework reports cancellations here as well; they are no failures.
         if not isinstance(tool, McpTool) or parse(error) is None:
             return None
-        # The framework shows the result to `after_tool_callback` next.
+        # The framework calls `after_tool_callback` with the result next.
         self._answered.add(tool_context)
-        return await self._finish(tool, tool_args, tool_context, error)
+        return await self._retry(tool, tool_args, tool_context, error)
 
-    async def _finish(
+    async def _retry(
         self,
         tool: McpTool,
         arguments: dict[str, Any],
@@ -141,9 +135,9 @@ class ToolFaultPlugin(BasePlugin):
         first: dict[str, Any] | Exception,
     ) -> dict[str, Any] | None:
         """
-        Return the end of a call whose first attempt is *first*; None: that exception stays.
+        Retry a call after the attempt *first*; return the result, or None to keep the exception.
         """
-        # The server speaks of its tool by another name where the toolset has a prefix.
+        # With a prefix of the toolset the server has another name for its tool.
         name = tool.raw_mcp_tool.name
 
         async def attempt(number: int) -> Any:
@@ -164,14 +158,14 @@ class ToolFaultPlugin(BasePlugin):
             return ended.result
         if isinstance(first, Exception) and ended.error is not None:
             return None
-        # What is raised here would end the run as a fault of the plugin.
+        # An exception would end the run, with the plugin to blame.
         result = {"isError": True} if ended.result is None else ended.result
-        return (
-            _result_for_model(result, ended.fault, ended.attempts) if _is_error(result) else result
-        )
+        if not _is_error(result):
+            return result
+        return _error_result(result, ended.fault, ended.attempts)
 
     def _rules(self, tool: McpTool) -> Retry:
-        # A toolset makes its tools anew for each request, with the one manager of its sessions.
+        # A toolset creates its tools for each request, with the same session manager.
         server: object = getattr(tool, "_mcp_session_manager", None) or self
         return self._servers.for_server(server)
 
@@ -181,8 +175,8 @@ def _is_error(result: Any) -> bool:
 
 
 def _is_failure(result: Any) -> bool:
-    said = _member(result, "error")
-    return _is_error(result) or (isinstance(said, str) and said.startswith(_EXCEPTIONS))
+    error = _member(result, "error")
+    return _is_error(result) or (isinstance(error, str) and error.startswith(_EXCEPTIONS))
 
 
 def _member(value: Any, name: str) -> Any:
@@ -190,26 +184,33 @@ def _member(value: Any, name: str) -> Any:
 
 
 def _read(answer: object, *, tool: str, arguments: dict[str, Any]) -> ToolFault | None:
-    judged = isinstance(answer, Exception) or _is_failure(answer)
-    return parse(answer, tool=tool, arguments=arguments) if judged else None
+    if not isinstance(answer, Exception) and not _is_failure(answer):
+        return None
+    return parse(answer, tool=tool, arguments=arguments)
 
 
-def _result_for_model(
+def _error_result(
     result: dict[str, Any], fault: ToolFault, attempts: Sequence[Attempt]
 ) -> dict[str, Any]:
+    """
+    Return a failed result whose first block is the text for the model.
+    """
     text = model_text(fault, attempts)
-    # Of the framework's own making, unless a callback has changed it.
+    # The framework makes a list, but a callback may have changed it.
     content: Any = result.get("content")
     blocks = cast("Sequence[Any]", content) if isinstance(content, list) else ()
-    rest = [block for block in blocks if not _is_redundant(block, fault, text)]
-    told: dict[str, Any] = {**result, "content": [{"type": "text", "text": text}, *rest]}
+    rest = [block for block in blocks if not _is_repeated(block, fault, text)]
+    changed: dict[str, Any] = {**result, "content": [{"type": "text", "text": text}, *rest]}
     if beside := meta_beside(fault):
         meta: Any = result.get("meta")
         kept = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
-        told["meta"] = {**kept, **beside}
-    return told
+        changed["meta"] = {**kept, **beside}
+    return changed
 
 
-def _is_redundant(block: Any, fault: ToolFault, text: str) -> bool:
-    said = _member(block, "text")
-    return isinstance(said, str) and not says_more(said, fault, text)
+def _is_repeated(block: Any, fault: ToolFault, text: str) -> bool:
+    """
+    Tell whether the text for the model already says what a block says.
+    """
+    words = _member(block, "text")
+    return isinstance(words, str) and not says_more(words, fault, text)

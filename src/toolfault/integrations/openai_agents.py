@@ -1,9 +1,8 @@
 """
-openai-agents: `RetryingMCPServer` in front of a server's class, and `custom_data` for runs.
+openai-agents: `RetryingMCPServer` before a server's class, and `custom_data` for runs.
 
-Rule 1: only ``call_tool`` differs; what it raises in the end leaves as it was raised.
-Rule 2: of a failed result the model reads one text with message, code, hint and delay; nothing else
-of it is lost.
+Rule 1: only ``call_tool`` changes; the exception of the last attempt is raised unchanged.
+Rule 2: a failed result starts with one text of message, code, hint and delay; the rest of it stays.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = ["RetryingMCPServer", "custom_data"]
 
 class RetryingMCPServer(MCPServer):
     """
-    A server that repeats failed calls where that is safe, and tells the model code, hint and wait.
+    A server that retries failed calls where that is safe, and tells the model code, hint and wait.
 
     Put it before one of the framework's classes::
 
@@ -48,24 +47,24 @@ class RetryingMCPServer(MCPServer):
         async with Shop(params={"url": "https://example.com/mcp"}) as server:
             Agent("clerk", mcp_servers=[server])
 
-    Repeated is what the server says did not happen, and what it says is read-only or idempotent.
-    Exceptions are repeated by the same rules, so leave ``max_retry_attempts`` at 0: it repeats them
-    whether that is safe or not.
+    It retries calls that the server says did not happen, and tools that it declares read-only or
+    idempotent. The same holds for exceptions, so leave ``max_retry_attempts`` at 0: it retries
+    them whether that is safe or not.
 
     Args:
         *args: For the framework's class, as are *options*. ``custom_data_extractor`` is
-        `custom_data`, unless given.
-        retry: The rules. They get a budget for this server, unless they have one. None: those of
+            `custom_data`, unless given.
+        retry: When to retry. Without a budget of its own it gets one for this server. None:
             ``Retry()``.
-        idempotent: Tools that may be repeated by your word.
+        idempotent: Tools that are safe to repeat.
 
     Raises:
-        ValueError: *idempotent* is one text instead of several.
+        ValueError: *idempotent* is a str, not a collection of names.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
         """
-        Refuse the order in which this class would never be asked.
+        Refuse an order of bases in which the framework's ``call_tool`` comes first.
         """
         super().__init_subclass__(**options)
         before = cls.__mro__[: cls.__mro__.index(RetryingMCPServer)]
@@ -83,7 +82,7 @@ class RetryingMCPServer(MCPServer):
         **options: Any,
     ) -> None:
         """
-        Make a server that is not connected yet.
+        Create a server that is not connected yet.
         """
         servers = RetryPerServer(retry, idempotent)
         super().__init__(*args, **{"custom_data_extractor": custom_data, **options})
@@ -93,9 +92,9 @@ class RetryingMCPServer(MCPServer):
         self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
         """
-        Call a tool, and again where that is safe.
+        Call a tool, and retry where that is safe.
         """
-        call = super().call_tool  # type: ignore[safe-super]  # it is the class behind this one that has it
+        call = super().call_tool  # type: ignore[safe-super]  # the next class has it
 
         async def attempt(_number: int) -> CallToolResult:
             return await call(tool_name, arguments, meta)
@@ -108,27 +107,28 @@ class RetryingMCPServer(MCPServer):
             read=partial(parse, tool=tool_name, arguments=arguments),
         )
         result = ended.unwrap()
-        return (
-            result
-            if ended.fault is None
-            else _result_for_model(result, ended.fault, ended.attempts)
-        )
+        if ended.fault is None:
+            return result
+        return _error_result(result, ended.fault, ended.attempts)
 
     async def _tool(self, name: str) -> Tool | None:
-        # Before a model can call one, the framework has listed them.
+        # The framework lists the tools before a model calls one.
         tools = self.cached_tools
         if tools is None:
             try:
                 tools = await self.list_tools()
-            except Exception:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
+            except Exception:  # noqa: BLE001 -- without annotations a call is only retried less often
                 log.warning("the tools could not be listed; nothing is retried by their hints")
                 return None
         return next((tool for tool in tools if tool.name == name), None)
 
 
-def _result_for_model(
+def _error_result(
     result: CallToolResult, fault: ToolFault, attempts: Sequence[Attempt]
 ) -> CallToolResult:
+    """
+    Return a failed result whose first block is the text for the model.
+    """
     text = model_text(fault, attempts)
     rest = [
         block
@@ -145,7 +145,7 @@ def custom_data(ctx: MCPToolCustomDataContext) -> dict[str, Any] | None:
     """
     Return the envelope of a failed call, for the run's output item; None for a success.
 
-    It is a ``custom_data_extractor`` of the framework, and the envelope stands in
+    It is a ``custom_data_extractor`` of the framework; the envelope is then
     ``item.custom_data["io.github.toolfault/error"]``.
     """
     fault: ToolFault | None = parse(

@@ -1,10 +1,10 @@
 """
 pydantic-ai: `RetryingToolset` around an MCP toolset.
 
-Rule 1: only what the toolset raises is a failure; what it returns is data, whatever it looks like.
-Rule 2: what pydantic-ai would tell the model, the model is told in full, as ``ToolFailed``: no
-``ModelRetry`` is spent.
-Rule 3: what would end the run, ends it.
+Rule 1: only exceptions of the toolset are failures; a returned value is data, whatever it says.
+Rule 2: a failure that pydantic-ai would show the model is raised as ``ToolFailed``, with the full
+text; it uses up no ``ModelRetry``.
+Rule 3: an exception that would end the run still ends it.
 """
 
 from __future__ import annotations
@@ -40,26 +40,25 @@ __all__ = ["RetryingToolset"]
 @dataclass
 class RetryingToolset(WrapperToolset[AgentDepsT]):
     """
-    A toolset that repeats failed calls where that is safe, and tells the model code, hint and wait.
+    A toolset that retries failed calls where that is safe, and tells the model code, hint and wait.
 
-    Put it around the toolset of one MCP server, inside of ``prefixed``, ``filtered`` and the like
-    or outside::
+    Wrap the toolset of one MCP server, before or after ``prefixed``, ``filtered`` and the like::
 
         Agent(model, toolsets=[RetryingToolset(MCPToolset("https://example.com/mcp"))])
 
-    Repeated is what the server says is read-only or idempotent, and what never reached it; a
-    server's word that a call did not happen stands in the ``_meta`` of its result, which
-    pydantic-ai hands on to nobody. The last failure reaches the model as ``ToolFailed``, which
-    spends nothing of ``max_retries``; bound a model that will not give up by ``UsageLimits``. A
-    toolset with ``tool_error_behavior="error"`` ends the run with its own exception, as before.
+    It retries tools that the server declares read-only or idempotent, and calls that never reached
+    the server. A server reports in the ``_meta`` of a result that a call did not happen, but
+    pydantic-ai drops that. The last failure is raised as ``ToolFailed``, which does not count
+    towards ``max_retries``; limit a model that keeps calling by ``UsageLimits``. A toolset with
+    ``tool_error_behavior="error"`` ends the run with its own exception, as before.
 
     Args:
         wrapped: The toolset.
-        retry: The rules. They get a budget for this server, unless they have one.
-        idempotent: Tools that may be repeated by your word, by the names that *wrapped* gives them.
+        retry: When to retry. Without a budget of its own it gets one for this server.
+        idempotent: Tools that are safe to repeat, by the names that *wrapped* gives them.
 
     Raises:
-        ValueError: *idempotent* is one text instead of several.
+        ValueError: *idempotent* is a str, not a collection of names.
     """
 
     retry: Retry = field(default_factory=Retry)
@@ -67,7 +66,7 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
 
     def __post_init__(self) -> None:
         """
-        Get a budget, which copies for single runs share.
+        Check *idempotent* and create a budget, which copies for single runs share.
         """
         if isinstance(self.idempotent, str):
             raise ValueError(
@@ -83,10 +82,10 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
         tool: ToolsetTool[AgentDepsT],
     ) -> Any:
         """
-        Call a tool, and again where that is safe.
+        Call a tool, and retry where that is safe.
 
         Raises:
-            ToolFailed: It failed; the text is for the model.
+            ToolFailed: The call failed; the text is for the model.
         """
 
         async def attempt(_number: int) -> Any:
@@ -106,16 +105,16 @@ class RetryingToolset(WrapperToolset[AgentDepsT]):
 
 def _read(outcome: object, *, tool: str, arguments: dict[str, Any]) -> ToolFault | None:
     """
-    Return the failure that a toolset raised; None: a success, or a call that waits for somebody.
+    Return the failure that a toolset raised; None for a success or a call that needs approval.
     """
     if not isinstance(outcome, Exception) or isinstance(outcome, ApprovalRequired | CallDeferred):
         return None
-    told: object = outcome
+    answer: object = outcome
     if isinstance(outcome, ModelRetry | ToolFailed):
-        # It stands for a protocol error, or for a result: its text is the envelope, or the texts as
+        # It replaces a protocol error, or a result: then its text is the envelope, or the texts as
         # a JSON array.
-        told = outcome.__cause__ or {"isError": True, "content": _blocks(outcome.message)}
-    return parse(told, tool=tool, arguments=arguments)
+        answer = outcome.__cause__ or {"isError": True, "content": _blocks(outcome.message)}
+    return parse(answer, tool=tool, arguments=arguments)
 
 
 def _blocks(text: str) -> list[dict[str, Any]]:

@@ -1,15 +1,15 @@
 """
-Strands Agents: `ToolFaultHooks` repeats failed calls of MCP tools where that is safe.
+Strands Agents: `ToolFaultHooks` retries failed calls of MCP tools where that is safe.
 
-It tells the model what stays failed.
+A call that still fails becomes a text that tells the model what to do.
 
 ::
 
     agent = Agent(model, tools=[MCPClient(...)], hooks=[ToolFaultHooks()])
 
-Rule 1: only what an MCP server called a failure is touched. Tools of other kinds, and what went
-wrong on the way to a server, which Strands makes a text of, stay as they are.
-Rule 2: nothing bounds the retries of a hook, so what is remembered of a call is bounded here.
+Rule 1: only results that an MCP server marks as errors are changed. Other tools, and transport
+failures, which Strands converts into texts, stay as they are.
+Rule 2: Strands does not bound the retries of a hook, so the state of calls is bounded here.
 """
 
 from __future__ import annotations
@@ -35,39 +35,37 @@ except ImportError as exc:
 
 __all__ = ["ToolFaultHooks"]
 
-#: How many calls may be between two attempts at a time. What is forgotten begins anew, with a new
-#: count.
+#: How many calls may be between two attempts at a time. The count of a dropped call starts again.
 _MAX_CALLS: Final = 1000
 
 
 class ToolFaultHooks:
     """
-    A hook behind each call of an MCP tool, for ``Agent(hooks=[...])``.
+    A hook after each call of an MCP tool, for ``Agent(hooks=[...])``.
 
-    A failed call is repeated by the rules of `Retry`, by the hints of its tool; each ``MCPClient``
-    has a budget of its own. What failed for good reaches the model as a text: message, code,
-    whether and when to retry, hint. The rest of the result, ``structuredContent`` and ``metadata``,
-    stays.
+    `Retry` and the annotations of the tool decide whether a failed call is retried; each
+    ``MCPClient`` has its own budget. When the last attempt has failed, the model gets a text:
+    message, code, whether and when to retry, hint. The rest of the result, ``structuredContent``
+    and ``metadata``, stays.
 
-    Observers of `Retry` have nothing to stand around here; its ``on_attempt`` is called, and its
+    A hook can't wrap calls, so the observers of `Retry` are not called; ``on_attempt`` is, and
     ``timeout`` counts from the end of the first attempt. An agent that is cancelled during a wait
-    stops behind it.
+    stops after it.
 
     Args:
         retry:
-            The rules. None: those of ``Retry()``.
+            When to retry. None: ``Retry()``.
 
         idempotent:
-            Names of tools that are safe to repeat by the operator's word, as the server or as the
-            model knows them.
+            Names of tools that are safe to repeat, as the server or as the model knows them.
 
     Raises:
-        ValueError: *idempotent* is one text.
+        ValueError: *idempotent* is a str, not a collection of names.
     """
 
     def __init__(self, retry: Retry | None = None, *, idempotent: Collection[str] = ()) -> None:
         """
-        Begin with a full budget for each server.
+        Create the hooks, with a full budget for each server.
         """
         self._retry = retry or Retry()
         self._servers = RetryPerServer(self._retry, idempotent)
@@ -75,7 +73,7 @@ class ToolFaultHooks:
 
     def register_hooks(self, registry: HookRegistry, **_kwargs: Any) -> None:
         """
-        Ask to be called behind each tool call; Strands calls this.
+        Register the callback after each tool call; Strands calls this.
         """
         registry.add_callback(AfterToolCallEvent, self._handle_result)
 
@@ -92,18 +90,21 @@ class ToolFaultHooks:
         if fault is None:
             return
         wait = state.next_wait(fault, tool.mcp_tool)
-        # Also before another attempt: an agent that was stopped meanwhile makes none.
-        event.result = _result_for_model(result, fault, model_text(fault, state.attempts))
+        # Also before another attempt: an agent that is stopped meanwhile makes none.
+        event.result = _error_result(result, fault, model_text(fault, state.attempts))
         if wait is not None:
-            self._remember(key, state)
-            try:
-                with state.waiting():
-                    await self._retry.sleep(wait)
-            except BaseException:
-                # A cancelled call leaves no count behind: some models give its id to a later one.
-                self._states.pop(key, None)
-                raise
+            await self._wait(key, state, wait)
             event.retry = True
+
+    async def _wait(self, key: tuple[int, str], state: RetryState, wait: float) -> None:
+        self._remember(key, state)
+        try:
+            with state.waiting():
+                await self._retry.sleep(wait)
+        except BaseException:
+            # Some models give the id of a cancelled call to a later one, which starts at one.
+            self._states.pop(key, None)
+            raise
 
     def _state(self, tool: MCPAgentTool) -> RetryState:
         name = tool.mcp_tool.name
@@ -112,14 +113,14 @@ class ToolFaultHooks:
 
     def _remember(self, key: tuple[int, str], state: RetryState) -> None:
         while len(self._states) >= _MAX_CALLS:
-            # Calls that were given up between two attempts; the oldest stands first.
+            # Calls that were abandoned between two attempts; the oldest is the first.
             self._states.popitem(last=False)
         self._states[key] = state
 
 
 def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFault | None:
     """
-    Return the failure that a server reports; failures on the way to it lack the flag.
+    Return the failure that a server reports, or None; transport failures lack the flag.
     """
     if result.get("isError") is not True:
         return None
@@ -127,13 +128,13 @@ def _read(result: dict[str, Any], tool: MCPAgentTool, arguments: Any) -> ToolFau
     return parse(answer, tool=tool.mcp_tool.name, arguments=arguments)
 
 
-def _result_for_model(result: dict[str, Any], fault: ToolFault, told: str) -> Any:
+def _error_result(result: dict[str, Any], fault: ToolFault, text: str) -> Any:
     """
-    Return a failed result from which a model reads all there is.
+    Return a failed result whose first block is the text for the model.
     """
     kept = [
         block
         for block in result["content"]
-        if "text" not in block or says_more(block["text"], fault, told)
+        if "text" not in block or says_more(block["text"], fault, text)
     ]
-    return {**result, "content": [{"text": told}, *kept]}
+    return {**result, "content": [{"text": text}, *kept]}
