@@ -128,28 +128,26 @@ def read_record(text: object) -> Record | None:
         return None
     if not is_mapping(said) or said.get("v") != _VERSION:
         return None
-    system: Any = said.get("system")
-    code: Any = said.get("code")
-    names = [said.get(name, "") for name in ("profile", "version", "handle")]
-    objects = [said.get(name) for name in ("body", "fault")]
-    if not (
-        _is_system(system)
-        and _is_code(code, system)
-        and all(map(_is_name, names))
-        and all(value is None or is_mapping(value) for value in objects)
-    ):
-        return None
-    profile, version, handle = names
-    body, fault = objects
-    return Record(
-        system=system,
-        code=code,
-        profile=profile,
-        version=version,
-        body=body,
-        fault=fault,
-        handle=handle,
-    )
+    members: dict[str, Any] = {**_OPTIONAL, "system": None, "code": None}
+    members = {name: said.get(name, default) for name, default in members.items()}
+    return Record(**members) if _is_valid(members) else None
+
+
+_OPTIONAL: Final[Mapping[str, Any]] = {
+    "profile": "",
+    "version": "",
+    "handle": "",
+    "body": None,
+    "fault": None,
+}
+
+
+def _is_valid(members: Mapping[str, Any]) -> bool:
+    if not _is_system(members["system"]) or not _is_code(members["code"], members["system"]):
+        return False
+    if not all(_is_name(members[name]) for name in ("profile", "version", "handle")):
+        return False
+    return all(members[name] is None or is_mapping(members[name]) for name in ("body", "fault"))
 
 
 def sanitize_record(text: object, safe: Callable[[str], str], *, body: bool = True) -> str | None:
@@ -258,7 +256,9 @@ def _is_system(value: object) -> TypeGuard[System]:
 
 
 def _is_code(value: object, system: System) -> bool:
-    return _is_name(value) if system == "mcp" else type(value) is int and value in _NUMBERS
+    if system == "mcp":
+        return _is_name(value)
+    return type(value) is int and value in _NUMBERS
 
 
 def _is_name(value: object) -> bool:

@@ -6,6 +6,7 @@ Rule 1: word for word, with its faults; nothing is added here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from toolfault._codes import McpErrorCode, Revision
@@ -13,12 +14,38 @@ from toolfault._codes import McpErrorCode, Revision
 
 _UPPER_ASCII: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
-_STARTS: Final = (
-    (("bad_request:", "unprocessable:"), McpErrorCode.INVALID_ARGUMENTS),
-    (("not_found:",), McpErrorCode.TOOL_NOT_FOUND),
-    (("conflict:",), McpErrorCode.INVALID_ARGUMENTS),
-    (("forbidden:",), McpErrorCode.PERMISSION_DENIED),
-    (("internal:",), McpErrorCode.INTERNAL),
+
+def _begins(*starts: str) -> Callable[[str], bool]:
+    return lambda text: text.startswith(starts)
+
+
+def _contains(*parts: str) -> Callable[[str], bool]:
+    return lambda text: any(part in text for part in parts)
+
+
+def _contains_all(*parts: str) -> Callable[[str], bool]:
+    return lambda text: all(part in text for part in parts)
+
+
+#: The tests in their order, on lower case; the first that matches decides.
+_TABLE: Final = (
+    (_begins("bad_request:", "unprocessable:"), McpErrorCode.INVALID_ARGUMENTS),
+    (_begins("not_found:"), McpErrorCode.TOOL_NOT_FOUND),
+    (_begins("conflict:"), McpErrorCode.INVALID_ARGUMENTS),
+    (_begins("forbidden:"), McpErrorCode.PERMISSION_DENIED),
+    (_begins("internal:"), McpErrorCode.INTERNAL),
+    (_contains("timed out", "timeout"), McpErrorCode.TOOL_TIMEOUT),
+    (_begins("unknown tool"), McpErrorCode.TOOL_NOT_FOUND),
+    (_begins("missing required parameter"), McpErrorCode.INVALID_ARGUMENTS),
+    (_contains("invalid argument"), McpErrorCode.INVALID_ARGUMENTS),
+    (
+        _contains("permission denied", "forbidden", "not authorized", "unauthorized"),
+        McpErrorCode.PERMISSION_DENIED,
+    ),
+    (_contains("quota", "rate limit"), McpErrorCode.QUOTA_EXCEEDED),
+    (_contains("network blocked", "egress"), McpErrorCode.NETWORK_BLOCKED),
+    (_contains_all("mcp server", "unreachable"), McpErrorCode.MCP_SERVER_UNREACHABLE),
+    (_contains("panicked"), McpErrorCode.TOOL_PANICKED),
 )
 
 
@@ -37,28 +64,4 @@ def exact(text: str, revision: Revision = "0.36") -> McpErrorCode:
     low = text.lower() if text.isascii() else text.translate(_UPPER_ASCII)
     if revision == "0.48" and low.startswith("insufficient_scope:"):
         return McpErrorCode.PERMISSION_DENIED
-    for starts, code in _STARTS:
-        if low.startswith(starts):
-            return code
-    if "timed out" in low or "timeout" in low:
-        return McpErrorCode.TOOL_TIMEOUT
-    if low.startswith("unknown tool"):
-        return McpErrorCode.TOOL_NOT_FOUND
-    if low.startswith("missing required parameter") or "invalid argument" in low:
-        return McpErrorCode.INVALID_ARGUMENTS
-    for words, code in _CONTAINS:
-        if any(word in low for word in words):
-            return code
-    if "mcp server" in low and "unreachable" in low:
-        return McpErrorCode.MCP_SERVER_UNREACHABLE
-    return McpErrorCode.TOOL_PANICKED if "panicked" in low else McpErrorCode.INTERNAL
-
-
-_CONTAINS: Final = (
-    (
-        ("permission denied", "forbidden", "not authorized", "unauthorized"),
-        McpErrorCode.PERMISSION_DENIED,
-    ),
-    (("quota", "rate limit"), McpErrorCode.QUOTA_EXCEEDED),
-    (("network blocked", "egress"), McpErrorCode.NETWORK_BLOCKED),
-)
+    return next((code for fits, code in _TABLE if fits(low)), McpErrorCode.INTERNAL)

@@ -192,29 +192,40 @@ def _judge_attempts(exc: BaseException) -> Verdict:
     return _UNREACHED
 
 
+_ABOUT_FILE: Final = Verdict(code=McpErrorCode.INTERNAL, family="file")
+_UNKNOWN: Final = Verdict(code=McpErrorCode.INTERNAL, family="other")
+
+
 def _judge_by_class(exc: BaseException, text: str) -> Verdict:
     """
     Judge an OSError that some library or author made of a text, by its class.
     """
     if text == _ATTEMPTS:
         return _judge_attempts(exc)
-    if isinstance(exc, TimeoutError):
-        row = _LATE
-    elif isinstance(exc, ConnectionRefusedError):
-        row = _BY_ERRNO["ECONNREFUSED"]
-    elif isinstance(exc, ConnectionError):
-        row = _FAILED if type(exc) is ConnectionError else _CLOSED
-    elif isinstance(exc, PermissionError):
-        return Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth")
-    elif isinstance(exc, BlockingIOError | InterruptedError):
-        row = _BUSY
-    else:
-        about_file = isinstance(
-            exc, FileNotFoundError | FileExistsError | NotADirectoryError | IsADirectoryError
-        )
-        return Verdict(code=McpErrorCode.INTERNAL, family="file" if about_file else "other")
-    # Its own text stays, if it has one that may be shown.
-    return replace(row, sentence=None) if text and not _no_text(text) else row
+    row = _FAILED if type(exc) is ConnectionError else _row_for_class(exc)
+    if text and not _no_text(text):
+        # Its own text stays, if it has one that may be shown.
+        return replace(row, sentence=None)
+    return row
+
+
+#: What an OSError without an errno means; the first class that fits decides.
+_BY_CLASS: Final = (
+    (TimeoutError, _LATE),
+    (ConnectionRefusedError, _BY_ERRNO["ECONNREFUSED"]),
+    (ConnectionError, _CLOSED),
+    (PermissionError, Verdict(code=McpErrorCode.PERMISSION_DENIED, family="auth")),
+    (BlockingIOError, _BUSY),
+    (InterruptedError, _BUSY),
+    (FileNotFoundError, _ABOUT_FILE),
+    (FileExistsError, _ABOUT_FILE),
+    (NotADirectoryError, _ABOUT_FILE),
+    (IsADirectoryError, _ABOUT_FILE),
+)
+
+
+def _row_for_class(exc: BaseException) -> Verdict:
+    return next((row for cls, row in _BY_CLASS if isinstance(exc, cls)), _UNKNOWN)
 
 
 def _refusal(name: str, number: int, paths: tuple[str, ...]) -> Verdict:

@@ -64,10 +64,7 @@ def verdict_for(
     if delay is None and body and status in _MAY_WAIT:
         delay = wait_in_body(body, now=now)
     row = _row_for_answer(status, known, delay, body.lower())
-    refused = row.retryable and any(
-        known.get(name, "").lower() == "false" for name in _SHOULD_RETRY
-    )
-    if refused:
+    if row.retryable and _should_retry(known, "false"):
         row = never_again(row)
     return replace(
         row,
@@ -93,9 +90,10 @@ def beginning_of(content: object) -> str | None:
 def _row_for_answer(status: int, known: Mapping[str, str], delay: int | None, body: str) -> Verdict:
     if status in _INTERMEDIARY:
         named = _proxy_error(f";{known.get('proxy-status', '')}")
-        if named is not None and named[1] in PROXY_ERRORS:
-            return PROXY_ERRORS[named[1]]
-    if status == 409 and (delay is not None or _asks_again(known)):
+        row = PROXY_ERRORS.get(named[1]) if named else None
+        if row is not None:
+            return row
+    if status == 409 and (delay is not None or _should_retry(known, "true")):
         return replace(FAILED, sentence=STATUS[409].sentence)
     if status == 403 and delay is None and names_quota(body):
         # With a rate that is too high these APIs say so, or answer 429.
@@ -111,8 +109,11 @@ def _is_limit(status: int, known: Mapping[str, str], delay: int | None, body: st
     return status == 429 or (status == 413 and delay is not None)
 
 
-def _asks_again(known: Mapping[str, str]) -> bool:
-    return any(known.get(name, "").lower() == "true" for name in _SHOULD_RETRY)
+def _should_retry(known: Mapping[str, str], flag: str) -> bool:
+    """
+    Tell whether a vendor's header has this flag: ``true`` asks for another try.
+    """
+    return any(known.get(name, "").lower() == flag for name in _SHOULD_RETRY)
 
 
 def _note(status: int) -> str:

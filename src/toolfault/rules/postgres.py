@@ -55,15 +55,13 @@ _TLS: Final = _permanent(
 
 def _asyncpg(exc: BaseException) -> Verdict:
     state = str_attr(exc, "sqlstate")
-    verdict = (
-        _FAILED
-        if state is None
-        else _state_verdict(state, exc, "constraint_name", "table_name", "column_name")
-    )
-    # It encodes values itself, and the error below quotes them.
-    return (
-        verdict if exc.__cause__ is None else replace(verdict, causes=(class_name(exc.__cause__),))
-    )
+    verdict = _FAILED
+    if state is not None:
+        verdict = _state_verdict(state, exc, "constraint_name", "table_name", "column_name")
+    if exc.__cause__ is not None:
+        # It encodes values itself, and its cause quotes them.
+        verdict = replace(verdict, causes=(class_name(exc.__cause__),))
+    return verdict
 
 
 def _state_verdict(state: str, holder: object, constraint: str, table: str, column: str) -> Verdict:
@@ -97,11 +95,20 @@ _REFUSALS: Final = (
     ),
     (re.compile(r"the database system is").search, "57P03"),
 )
-_no_tls = re.compile(
+_NO_TLS: Final = (
     r"certificate verify failed|server certificate for|root certificate|SSL was required"
     r"|requires encryption"
-).search
-_unresolved = re.compile(r"failed to resolve host .{0,260}?: \[Errno (-?[0-9]{1,6})\]").match
+)
+_UNRESOLVED: Final = r"failed to resolve host .{0,260}?: \[Errno "
+
+#: What psycopg itself says of an attempt to connect; the first that fits decides.
+_TEXTS: Final = (
+    (re.compile("the connection is closed").fullmatch, _CLOSED),
+    (re.compile(_NO_TLS).search, _TLS),
+    (re.compile("connection is bad: invalid ").match, _CONFIGURED),
+    (re.compile(rf"{_UNRESOLVED}{socket.EAI_AGAIN}\]").match, _NO_CONNECTION),
+    (re.compile(rf"{_UNRESOLVED}-?[0-9]{{1,6}}\]").match, _NO_HOST),
+)
 
 #: How much of a text is looked at: a few hosts with a few addresses each.
 _TEXT: Final = 4096
@@ -128,17 +135,12 @@ def _operational(exc: BaseException) -> Verdict:
     if (verdict := _judge_state(exc)) is not None:
         return verdict
     text = first_argument(exc)[:_TEXT]
-    if text == "the connection is closed":
-        return _CLOSED
     for refusal, state in _REFUSALS:
         if refusal(text):
             return verdict_for(state)
-    if _no_tls(text):
-        return _TLS
-    if text.startswith("connection is bad: invalid "):
-        return _CONFIGURED
-    if (number := _unresolved(text)) is not None:
-        return _NO_CONNECTION if int(number[1]) == socket.EAI_AGAIN else _NO_HOST
+    for fits, verdict in _TEXTS:
+        if fits(text):
+            return verdict
     attempt: Any = attr(exc, "pgconn")
     if attr(attempt, "needs_password") is True:
         return verdict_for("28P01")
