@@ -100,15 +100,7 @@ def _write(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[st
         "content": [{"type": "text", "text": text} for text in _texts(fault, message, guidance)],
         "isError": True,
     }
-    facts: dict[str, Any] = {"v": META_VERSION}
-    if guidance is not Guidance.NONE:
-        for key, value in fault.facts.items():
-            if value is not None and key not in {"v", "error"}:
-                facts[str(key)] = (
-                    value if type(value) is str and value.isascii() else json_safe(value)
-                )
-        if fault.outcome is not None:
-            facts["outcome"] = fault.outcome
+    facts = {"v": META_VERSION} if guidance is Guidance.NONE else _facts(fault)
     if structured:
         result["structuredContent"] = envelope
     else:
@@ -116,6 +108,18 @@ def _write(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[st
     if len(facts) > 1:
         result["_meta"] = {META_KEY: facts}
     return result
+
+
+def _facts(fault: ToolFault) -> dict[str, Any]:
+    facts: dict[str, Any] = {"v": META_VERSION}
+    for key, value in fault.facts.items():
+        if value is None or key in {"v", "error"}:
+            continue
+        is_plain = type(value) is str and value.isascii()
+        facts[str(key)] = value if is_plain else json_safe(value)
+    if fault.outcome is not None:
+        facts["outcome"] = fault.outcome
+    return facts
 
 
 def _texts(fault: ToolFault, message: str, guidance: Guidance) -> list[str]:

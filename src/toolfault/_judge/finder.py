@@ -267,12 +267,10 @@ def _ask_declared_rules(case: Case, exc: BaseException, purpose: Purpose) -> Fin
         if verdict.sentence is None:
             # A code alone: the words are the author's, or the table's for what nobody wrote for
             # a caller.
-            known = rule_for(case, exc)
-            text = (
-                author_text(case, exc)
-                if purpose.deliberate or case.home.owns_class(type(exc))
-                else known.message
-            )
+            if purpose.deliberate or case.home.owns_class(type(exc)):
+                text = author_text(case, exc)
+            else:
+                text = rule_for(case, exc).message
             text = text or as_sentence(exc)
         return Finding(
             verdict=verdict, leaf=exc, reason=f"declared for {name}", deliberate=True, text=text
@@ -312,20 +310,30 @@ def _judge_over_handled(case: Case, exc: BaseException, name: str, depth: int) -
     reason = f"over {class_name(handled)}: {found.reason}"
     if _explains(found):
         return _deliberate(_drop_causes(found), exc, reason, text)
-    is_bug = found.verdict.family == "bug"
-    inner, outer = text_of(handled), text_of(exc)
-    if is_bug and adds_nothing(outer, inner, case.call.tool):
+    inner = text_of(handled) if found.verdict.family == "bug" else ""
+    outer = text_of(exc)
+    if inner and adds_nothing(outer, inner, case.call.tool):
         return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
-    if isinstance(exc, ValueError) and _is_about_value(handled, found.verdict):
-        if _find_refused_value(case, handled, found.verdict).is_foreign:
-            return _deliberate(INTERNAL, exc, f"not the caller's value, {reason}", text)
-        return _deliberate(_INVALID, exc, reason, text)
-    if is_bug and inner and inner in outer:
+    if _is_about_value(exc, handled, found.verdict):
+        verdict, whose = _blame_for_value(case, handled, found.verdict)
+        return _deliberate(verdict, exc, f"{whose}{reason}", text)
+    if inner and inner in outer:
         return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
-    said = _read_text(case, text) if name in HOST_ERRORS else None
+    if name not in HOST_ERRORS:
+        return _deliberate(INTERNAL, exc, reason, text)
+    said = _read_text(case, text)
     if said is None or _blames_wrongly(case, said, handled, found.verdict):
         return _deliberate(INTERNAL, exc, reason, text)
     return _deliberate(said, exc, f"prose, {reason}", text)
+
+
+def _blame_for_value(case: Case, handled: BaseException, verdict: Verdict) -> tuple[Verdict, str]:
+    """
+    Return the verdict on an author's ValueError about a value, and how its reason begins.
+    """
+    if _find_refused_value(case, handled, verdict).is_foreign:
+        return INTERNAL, "not the caller's value, "
+    return _INVALID, ""
 
 
 def _deliberate(verdict: Verdict, exc: BaseException, reason: str, text: str | None) -> Finding:
@@ -348,12 +356,14 @@ def _explains(found: Finding) -> bool:
     return verdict.family not in SILENT and verdict.family != "other"
 
 
-def _is_about_value(handled: BaseException, verdict: Verdict) -> bool:
+def _is_about_value(exc: BaseException, handled: BaseException, verdict: Verdict) -> bool:
     """
-    Tell whether a handled exception may complain about a value.
+    Tell whether a ValueError, and what was handled when it was raised, complain about a value.
 
     Failed conversions do, and databases that refuse a statement or have no such row.
     """
+    if not isinstance(exc, ValueError):
+        return False
     if verdict.family == "data" or isinstance(handled, _CONVERSIONS):
         return True
     return verdict.family == "database" and verdict.code is McpErrorCode.TOOL_PANICKED
@@ -384,7 +394,7 @@ def _judge_alone(
     text = author_text(case, exc)
     if name in HOST_ERRORS:
         return _classify_text(case, exc, text, reason)
-    if is_bare_key(exc, text) or (isinstance(exc, NotImplementedError) and not text):
+    if _says_nothing(exc, text):
         return _crash(exc, verdict, reason)
     meaning = _ON_PURPOSE.get(name)
     if meaning is _INVALID and isinstance(exc, ValueError) and names_environment(exc):
@@ -397,6 +407,13 @@ def _judge_alone(
             return _classify_text(case, exc, text, reason)
         meaning = INTERNAL if says_nothing else verdict
     return _deliberate(meaning, exc, reason, text)
+
+
+def _says_nothing(exc: BaseException, text: str) -> bool:
+    """
+    Tell whether an exception has no message: a bare key, or an unfinished method.
+    """
+    return is_bare_key(exc, text) or (isinstance(exc, NotImplementedError) and not text)
 
 
 def _classify_text(case: Case, exc: BaseException, text: str, reason: str) -> Finding:
@@ -435,13 +452,23 @@ def _own_verdict(case: Case, exc: BaseException, text: str, depth: int) -> tuple
             return _drop_causes(found), f"over {class_name(found.leaf)}"
     if (named := _judge_own_name(case, exc)) is not None:
         return named, "by the words of its name"
-    if handled is not None:
-        general = "builtins.ValueError" if isinstance(exc, ValueError) else "builtins.Exception"
-        over = _judge_over_handled(case, exc, general, depth)
-        if over is not None and not over.crash and over.verdict is not INTERNAL:
-            return over.verdict, over.reason
+    over = _own_verdict_over_handled(case, exc, depth)
+    if over is not None:
+        return over
     verdict, reason = _judge_builtin_base(case, exc, text)
     return _classify(case, text, reason) if verdict is INTERNAL else (verdict, reason)
+
+
+def _own_verdict_over_handled(
+    case: Case, exc: BaseException, depth: int
+) -> tuple[Verdict, str] | None:
+    if depth >= _MAX_DEPTH:
+        return None
+    general = "builtins.ValueError" if isinstance(exc, ValueError) else "builtins.Exception"
+    over = _judge_over_handled(case, exc, general, depth)
+    if over is None or over.crash or over.verdict is INTERNAL:
+        return None
+    return over.verdict, over.reason
 
 
 def _judge_own_name(case: Case, exc: BaseException) -> Verdict | None:

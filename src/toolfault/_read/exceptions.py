@@ -138,7 +138,13 @@ def _parse_link(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault
     if verdict is not None:
         unsent = alone and any(name in _NOTHING_SENT for name in names)
         return _transport_fault(verdict, text_of(exc), unsent=unsent)
-    text = text_of(exc)
+    return _parse_report(text_of(exc), reader)
+
+
+def _parse_report(text: str, reader: Reader) -> ToolFault | None:
+    """
+    Return the fault that stands as JSON, or as our advice, in an exception's text, or None.
+    """
     body = try_json(peel(_report_in(text)))
     for candidate in iter_objects(body):
         envelope = decode_envelope(candidate)

@@ -9,7 +9,7 @@ Rule 3: nothing that a peer sends raises, and what says error stays a failure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -23,6 +23,7 @@ from toolfault._read.frameworks import convert_framework_answer
 from toolfault._read.jsonrpc import is_rpc_error, parse_rpc_error
 from toolfault._read.misuse import refuse_misuse
 from toolfault._read.partial import (
+    Claim,
     Reader,
     iter_messages,
     iter_objects,
@@ -250,20 +251,30 @@ def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
     if foreign is not None:
         return foreign
     for place, body in bodies:
-        for candidate in iter_objects(body):
-            claim = read_claim(candidate)
-            if claim is not None:
-                return claim.to_fault(
-                    place,
-                    reader,
-                    texts=reading.texts,
-                    received=candidate,
-                    outcome=outcome,
-                    facts=facts,
-                )
+        claim, received = _first_claim(body)
+        if claim is not None:
+            return claim.to_fault(
+                place,
+                reader,
+                texts=reading.texts,
+                received=received,
+                outcome=outcome,
+                facts=facts,
+            )
     otherwise = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
     texts = reading.texts or [message for _, body in bodies for message in iter_messages(body)]
     return _parse_prose(texts, reader, otherwise, outcome=outcome, facts=facts)
+
+
+def _first_claim(body: Any) -> tuple[Claim | None, Any]:
+    """
+    Return the first claim among a body's objects, and the object; None, None without one.
+    """
+    for candidate in iter_objects(body):
+        claim = read_claim(candidate)
+        if claim is not None:
+            return claim, candidate
+    return None, None
 
 
 def _parse_whole(
@@ -326,15 +337,15 @@ def _read_unflagged(result: object) -> Reading | None:
 def _suspect(reading: Reading, reader: Reader) -> ToolFault | None:
     if reading.is_error:
         return None
-    texts = [text for text in reading.texts if looks_failed(text)]
-    if not texts and not reading.texts and reading.structured is not None:
+    written: Sequence[str] = reading.texts
+    if not written and reading.structured is not None:
         # The SDKs write structured content into a text as well; this server did not.
-        texts = [text for text in (safe_str(reading.structured),) if looks_failed(text)]
+        written = [safe_str(reading.structured)]
+    texts = [text for text in written if looks_failed(text)]
     for text in texts:
-        for candidate in iter_objects(try_json(text)):
-            claim = read_claim(candidate)
-            if claim is not None:
-                return claim.to_fault("text", reader, texts=texts, received=candidate)
+        claim, received = _first_claim(try_json(text))
+        if claim is not None:
+            return claim.to_fault("text", reader, texts=texts, received=received)
     return _parse_prose(texts, reader, McpErrorCode.INTERNAL) if texts else None
 
 
@@ -427,14 +438,11 @@ def _parse_prose(
         return claim.to_fault(
             "prose", reader, received=received or text, outcome=outcome, facts=facts
         )
-    verdict = reader.prose(text) if text else None
-    if verdict is None:
-        verdict = Verdict(code=otherwise)
+    verdict = reader.prose(text) or Verdict(code=otherwise)
     if verdict.upstream_status is not None:
         facts = {"upstream_status": verdict.upstream_status, **(facts or {})}
-    message = given[0] if len(given) == 1 else _join_sanitized(given, MESSAGE_BYTES // share)
     return ToolFault.of(
-        envelope_for_verdict(verdict, message),
+        envelope_for_verdict(verdict, _join_sanitized(given, MESSAGE_BYTES // share)),
         found_in="prose",
         received=received,
         outcome=outcome,
@@ -442,6 +450,9 @@ def _parse_prose(
     )
 
 
-def _join_sanitized(texts: Iterable[str], limit: int) -> str:
+def _join_sanitized(texts: list[str], limit: int) -> str:
+    if len(texts) == 1:
+        # The envelope sanitizes it.
+        return texts[0]
     # One by one, before they are cut to size: a secret must not be cut in two.
     return "\n".join(sanitize(text, limit) for text in texts)

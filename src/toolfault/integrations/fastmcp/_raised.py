@@ -67,17 +67,8 @@ def original(exc: BaseException) -> Raised:
     """
     Return what was raised below FastMCP's wrappers.
     """
-    raised, masked, resolving = exc, False, False
-    refusal: BaseException | None = None
-    phase = _phase_of(exc)
-    # A tool that calls a tool, and a server in a server: each call may wrap what came out of the
-    # one inside.
-    while (cause := _cause_of(raised)) is not None and is_raised_inside(raised, _WRAPPERS):
-        masked = masked or _is_masked(text_of(raised)) is not None
-        resolving = resolving or is_raised_inside(raised, (_RESOLVERS,))
-        refusal = raised if is_of(raised, ValidationError) else refusal
-        raised = cause
-        phase = phase or _phase_of(raised)
+    *wrappers, raised = links = _unwrap(exc)
+    phase: Phase | None = next(filter(None, map(_phase_of, links)), None)
     if is_of(raised, NotFoundError, DisabledError) and is_raised_inside(raised, (_SERVER,)):
         if phase is None:
             return Raised(raised, "lookup")
@@ -85,7 +76,24 @@ def original(exc: BaseException) -> Raised:
         raised = ToolFault(McpErrorCode.INTERNAL, message)
     elif is_of(raised, MCPError) and is_raised_inside(raised, (_FUNCTIONS,)):
         raised = _timeout_fault(text_of(raised))
-    return Raised(raised, "resolver" if resolving else phase or "body", masked, refusal)
+    masked = any(_is_masked(text_of(wrapper)) is not None for wrapper in wrappers)
+    refusals = (wrapper for wrapper in reversed(wrappers) if is_of(wrapper, ValidationError))
+    refusal = next(refusals, None)
+    if any(is_raised_inside(wrapper, (_RESOLVERS,)) for wrapper in wrappers):
+        return Raised(raised, "resolver", masked, refusal)
+    return Raised(raised, phase or "body", masked, refusal)
+
+
+def _unwrap(exc: BaseException) -> list[BaseException]:
+    """
+    Return an exception and what FastMCP's wrappers hide, down to what was raised.
+    """
+    links = [exc]
+    # A tool that calls a tool, and a server in a server: each call may wrap what came out of the
+    # one inside.
+    while (cause := _cause_of(links[-1])) is not None and is_raised_inside(links[-1], _WRAPPERS):
+        links.append(cause)
+    return links
 
 
 def is_of(exc: BaseException, *classes: type[BaseException]) -> bool:

@@ -69,27 +69,32 @@ def adopt_error_result(
 def _with_envelope(
     result: CallToolResult, guard: Guard, call: Call, *, structured: bool
 ) -> CallToolResult:
-    texts = [
-        block.text
-        for block in result.content
-        if isinstance(block, TextContent) and block.text.strip()
-    ]
-    first = result.content[0] if result.content else None
-    # A tool that wrote no text first gets ours in front of its own.
-    leads = isinstance(first, TextContent) and bool(first.text.strip())
-    message = texts.pop(0) if leads else ""
+    message, others = _split_message(result.content)
+    texts = [text for text in map(_text_of, others) if text.strip()]
     fault = guard.read_prose(message, call, more="\n".join(texts))
     # What the tool has in the place of an envelope stays; the envelope goes into `_meta` then.
     structured = structured and getattr(result, STRUCTURED) is None
     made = to_call_tool_result(guard.to_result(fault, structured=structured))
     mirror = TextContent(type="text", text=fault.envelope.message)
     update: dict[str, Any] = {
-        "content": [mirror, *result.content[1 if leads else 0 :]],
+        "content": [mirror, *others],
         "meta": {**(made.meta or {}), **(result.meta or {})} or None,
     }
     if structured:
         update[STRUCTURED] = getattr(made, STRUCTURED)
     return result.model_copy(update=update)
+
+
+def _split_message(content: list[Any]) -> tuple[str, list[Any]]:
+    """
+    Return the text of the first block and the other blocks; "" and all where it has no text.
+    """
+    message = _text_of(content[0]) if content else ""
+    return (message, content[1:]) if message.strip() else ("", content)
+
+
+def _text_of(block: Any) -> str:
+    return block.text if isinstance(block, TextContent) else ""
 
 
 def envelope_in(wire: dict[str, Any]) -> McpExecuteError | None:

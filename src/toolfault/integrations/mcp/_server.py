@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from mcp.server import MCPServer
@@ -137,10 +138,7 @@ class _Installed:
         """
         Call a tool by name; every failure is answered. See ``MCPServer.call_tool``.
         """
-        answers: Any = answering.get()
-        # A tool that is being answered for calls another, with its own context or none: it gets the
-        # exception. Each request brings a context of its own.
-        if answers is not None and (context is None or answers is context):
+        if _is_nested(context):
             return await self._call_tool(name, arguments, context)
         mine = _OUTSIDE if context is None else context
         token = answering.set(mine)
@@ -150,23 +148,21 @@ class _Installed:
                 result = await self._call_tool(name, arguments, context)
             else:
                 result = await guard.within_timeout(
-                    lambda: self._call_tool(name, arguments, context)
+                    partial(self._call_tool, name, arguments, context)
                 )
             # By its exact type first: pydantic's isinstance is slow, and this is the path of calls
             # that succeed.
-            if type(result) is CallToolResult or isinstance(result, CallToolResult):
-                if result.is_error:
-                    tool = self._tool(name)
-                    return self._host.adopt(
-                        result, guard, _call(tool, name, arguments), self._tool_info(tool, name)
-                    )
+            if type(result) is not CallToolResult and not isinstance(result, CallToolResult):
+                return result
+            if not result.is_error:
                 return sendable(result)
+            tool = self._tool(name)
+            call = _call(tool, name, arguments)
+            return self._host.adopt(result, guard, call, self._tool_info(tool, name))
         except BaseException as exc:
             if is_closing(mine):
                 raise
             return await self._answer(exc, name, arguments)
-        else:
-            return result
         finally:
             if not is_closing(mine):
                 answering.reset(token)
@@ -296,6 +292,15 @@ class _Installed:
             RuntimeWarning,
             stacklevel=4,
         )
+
+
+def _is_nested(context: Any) -> bool:
+    """
+    Tell whether a tool calls another, with its own context or none: it gets the exception.
+    """
+    # Each request brings a context of its own.
+    outer: Any = answering.get()
+    return outer is not None and (context is None or outer is context)
 
 
 def _call(
