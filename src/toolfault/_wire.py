@@ -100,7 +100,7 @@ def _write(fault: ToolFault, guidance: Guidance, *, structured: bool) -> dict[st
         "content": [{"type": "text", "text": text} for text in _texts(fault, message, guidance)],
         "isError": True,
     }
-    facts = {"v": META_VERSION} if guidance is Guidance.NONE else _facts(fault)
+    facts: dict[str, Any] = {"v": META_VERSION} if guidance is Guidance.NONE else _facts(fault)
     if structured:
         result["structuredContent"] = envelope
     else:
