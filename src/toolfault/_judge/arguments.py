@@ -10,7 +10,14 @@ from typing import Any, Final
 from toolfault._codes import McpErrorCode
 from toolfault._judge.case import INTERNAL, Case, Finding
 from toolfault._judge.deliberate import is_raised_by_author, purpose_of
-from toolfault._meanings.violations import MAX_FIELD, MAX_NAMED, listing_of, violations_with_values
+from toolfault._meanings.violations import (
+    MAX_FIELD,
+    MAX_NAMED,
+    MAX_VIOLATIONS,
+    has_many,
+    listing_of,
+    violations_with_values,
+)
 from toolfault._text import one_line
 from toolfault._verdict import Verdict, replace
 
@@ -108,10 +115,20 @@ def judge_output(exc: BaseException, found: list[dict[str, Any]]) -> Finding:
     return Finding(verdict=verdict, leaf=exc, reason="output conversion", crash=True)
 
 
-def find_crashed_validator(case: Case, exc: BaseException) -> BaseException | None:
+def find_crashed_validator(
+    case: Case, exc: BaseException, found: list[dict[str, Any]]
+) -> BaseException | None:
     """
     Return the exception that a validator of the author's own did not raise on purpose.
+
+    Args:
+        case: The call.
+        exc: The validation error.
+        found: Its violations.
     """
+    is_whole = len(found) < MAX_VIOLATIONS or has_many(exc)
+    if is_whole and not any(item["rule"] == "value_error" for item in found):
+        return None
     errors: Any = getattr(exc, "errors", None)
     try:
         listed = errors(include_url=False, include_input=False)
@@ -154,6 +171,8 @@ def nearest_allowed(exc: BaseException) -> str | None:
     """
     Return a hint that names the allowed values nearest to those given; None if none is near.
     """
+    if has_many(exc):
+        return None
     hints = [hint for item in violations_with_values(exc) if (hint := _nearest_in(item))]
     return " ".join(hints[:MAX_NAMED]) or None
 

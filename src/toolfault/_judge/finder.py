@@ -287,7 +287,7 @@ def _judge_validation(case: Case, exc: BaseException) -> Finding | None:
         return None
     if case.call.phase == "output":
         return judge_output(exc, found)
-    crashed = find_crashed_validator(case, exc)
+    crashed = find_crashed_validator(case, exc, found)
     if crashed is None:
         return judge_arguments(case, exc, found)
     return _judge_accident(

@@ -7,6 +7,7 @@ Rule 2: whose value it is, nobody knows here.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -19,6 +20,9 @@ from toolfault._text import safe_str
 #: How many violations are looked at, and how many an error's message names.
 MAX_VIOLATIONS: Final = 100
 MAX_NAMED: Final = 5
+
+#: From how many violations on only the first are read: a list of all costs a microsecond each.
+_MANY: Final = 1000
 
 #: The longest path and text of one, in characters, and the most allowed values.
 MAX_FIELD: Final = 100
@@ -124,11 +128,7 @@ def _read_violations(exc: BaseException, *, values: bool) -> list[dict[str, Any]
 
 
 def _read_pydantic(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
-    try:
-        errors = exc.errors(include_url=False, include_context=True, include_input=values)
-    except TypeError:
-        errors = exc.errors()  # version 1 takes no options, and tells no input
-    for error in errors:
+    for error in _errors_of(exc, values=values):
         kind = safe_str(error.get("type", ""))[:MAX_FIELD]
         context: dict[str, Any] = error.get("ctx") or {}
         item: dict[str, Any] = {
@@ -142,6 +142,44 @@ def _read_pydantic(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
         if values:
             item["value"] = _read_value(kind, error, context)
         yield item
+
+
+def _errors_of(exc: Any, *, values: bool) -> Iterable[dict[str, Any]]:
+    if has_many(exc):
+        try:
+            return _first_errors(exc.json(**_BARE))
+        except Exception:  # noqa: BLE001, S110 -- a location that is no UTF-8
+            pass
+    listed: list[dict[str, Any]]
+    try:
+        listed = exc.errors(include_url=False, include_context=True, include_input=values)
+    except TypeError:
+        listed = exc.errors()  # version 1 takes no options, and tells no input
+    return listed
+
+
+def has_many(exc: Any) -> bool:
+    """
+    Tell whether a validation error of pydantic lists so many violations that only some are read.
+    """
+    count = getattr(exc, "error_count", None)
+    return count is not None and count() > _MANY
+
+
+_BARE: Final = {"include_url": False, "include_context": False, "include_input": False}
+
+
+def _first_errors(text: str) -> list[dict[str, Any]]:
+    """
+    Return the first errors out of a JSON array of them; the rest is not parsed.
+    """
+    decode = json.JSONDecoder().raw_decode
+    errors: list[dict[str, Any]] = []
+    end = 0
+    while text[end] != "]" and len(errors) < MAX_VIOLATIONS:
+        error, end = decode(text, end + 1)
+        errors.append(error)
+    return errors
 
 
 def _message(kind: str, text: str, context: Mapping[str, Any]) -> str:
