@@ -88,6 +88,34 @@ CASES = [
         result('HTTP 404: {"jsonrpc": "2.0", "error": {"code": -32001, "message": "Session not found"}, "id": null}'),
         *("mcp_server_unreachable", False, None, ""),
     ),
+    *(
+        (result(text), "mcp_server_unreachable", False, None, text)
+        for text in (
+            "Session not found",
+            "Error: Session not found",
+            "Unknown session",
+            "Session has expired.",
+            "Invalid or expired session ID",
+            "No valid session ID provided",
+            "upstream MCP server: session terminated",
+            "Upstream MCP server: Error: session not found",
+        )
+    ),
+    # A session of the tool's own, or of a user's.
+    (result("Browser session not found"), "invalid_arguments", False, None, ""),
+    (result("Session 17 of the survey not found"), "invalid_arguments", False, None, ""),
+    (result("Your session has expired, please log in again"), "permission_denied", False, None, ""),
+    # A status that says less than the words beside it.
+    (result(status=400, message="Token expired"), "permission_denied", False, None, "Token expired"),
+    (result("HTTP 400: Token expired"), "permission_denied", False, None, ""),
+    (result("HTTP 422: rate limit exceeded"), "quota_exceeded", True, None, ""),
+    (result("HTTP 400: the name is too long"), "invalid_arguments", False, None, ""),
+    (result("HTTP 404: Token expired"), "invalid_arguments", False, None, ""),
+    # A conflict is over when the upstream says so.
+    (result("The update reports a conflict (HTTP 409). Retry after 30 seconds."), "internal", True, 30, ""),
+    (result("HTTP 409 Conflict"), "invalid_arguments", False, None, ""),
+    (result(status=409, message="conflict", retry_after=30), "internal", True, 30, "conflict"),
+    (result(status=409, message="conflict"), "invalid_arguments", False, None, "conflict"),
     ({"jsonrpc": "2.0", "id": 1, "error": "Unknown tool: x"}, "tool_not_found", False, None, "Unknown tool"),
     ({"jsonrpc": "2.0", "id": 1, "error": []}, "unknown", False, None, ""),
 ]
@@ -99,3 +127,17 @@ def test_what_stands_beside_is_read(answer, code, retryable, wait, words):
 
     assert (envelope.code, envelope.retryable, envelope.retry_after_seconds) == (code, retryable, wait)
     assert words in envelope.message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (None, "mcp_server_unreachable"),
+        ({"query": "x"}, "mcp_server_unreachable"),
+        ({1: "x"}, "mcp_server_unreachable"),
+        ({"session_id": "s1"}, "invalid_arguments"),
+        ({"browserSession": "s1"}, "invalid_arguments"),
+    ],
+)
+def test_a_session_that_the_caller_named_is_an_argument(arguments, code):
+    assert parse(result("Session not found"), arguments=arguments).code == code

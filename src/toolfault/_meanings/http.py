@@ -176,6 +176,9 @@ STATUS: Final[dict[int, Verdict]] = {
     530: _UNREACHED,
 }
 
+#: A conflict that is over soon, since the upstream says when to come back.
+CONTENDED: Final = replace(FAILED, sentence=STATUS[409].sentence)
+
 _OTHER_4XX: Final = _value_refusal("{peer} refused the request")
 _REDIRECT: Final = _tools("{peer} answered with a redirect that was not followed")
 _ODD: Final = _tools("{peer} gave an answer that the tool did not expect")

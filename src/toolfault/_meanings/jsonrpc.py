@@ -136,8 +136,11 @@ _SESSION_LOST: Final = (
 )
 #: The whole message, so that no tool's report about a session of its own fits.
 _ONLY_SESSION_LOST: Final = (
-    r"(?i)\A(?:(?:error|not found|bad request): )?(?:mcp )?session(?: id)?"
-    r" (?:not found|(?:has been |was |is )?(?:terminated|expired|closed|invalid|unknown))\W{0,3}\Z"
+    r"(?i)\A(?:(?:error|not found|bad request): |(?:the )?(?:upstream |remote )?mcp server: ){0,2}"
+    r"(?:(?:the )?(?:mcp )?session(?: id)?"
+    r" (?:not found|(?:has been |was |is |has )?(?:terminated|expired|closed|invalid|unknown))"
+    r"|(?:unknown|invalid|expired|no such|no valid|invalid or expired|unknown or expired)"
+    r" (?:mcp )?session(?: id)?(?: provided)?)\W{0,3}\Z"
 )
 _CLOSED: Final = (
     r"(?i)\bconnection (?:was )?(?:closed|lost|reset|refused|terminated|aborted)\b"

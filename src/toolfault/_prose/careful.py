@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._meanings.aws import read_code
+from toolfault._meanings.http import CONTENDED
 from toolfault._meanings.jsonrpc import CLIENT_METHOD, NO_TOOL, meaning_alone, meaning_with_words
 from toolfault._meanings.limits import is_final, names_window
 from toolfault._prose.everruns import exact
@@ -82,11 +83,23 @@ def careful(
 @lru_cache(maxsize=128)
 def _match_table(words: str) -> Verdict | None:
     # Servers repeat themselves, and the caller's words are no part of the key.
+    vague: Verdict | None = None
     for row in _possible_rows(words):
         if (match := _pattern_of(row).search(words)) is not None:
             meaning = TABLE[row][0]
-            return meaning if isinstance(meaning, Verdict) else meaning(match)
-    return None
+            found = meaning if isinstance(meaning, Verdict) else meaning(match)
+            if vague is None and found.upstream_status not in _VAGUE:
+                return found
+            if vague is None:
+                vague = found
+            elif found.code in _MORE_THAN_VAGUE:
+                return found
+    return vague
+
+
+#: Statuses that many APIs give to whatever they refuse, and codes that say more than these.
+_VAGUE: Final = frozenset({400, 422})
+_MORE_THAN_VAGUE: Final = frozenset({McpErrorCode.PERMISSION_DENIED, McpErrorCode.QUOTA_EXCEEDED})
 
 
 def _possible_rows(words: str) -> list[int]:
@@ -215,6 +228,9 @@ def _callers_code(body: str, said: list[str]) -> Verdict | None:
 
 
 def _add_wait(verdict: Verdict, body: str, words: str) -> Verdict:
+    if verdict.upstream_status == 409 and (wait := wait_in_prose(body)) is not None:
+        again = replace(CONTENDED, sentence=None, peer=None, advice="")
+        return replace(again, upstream_status=409, retry_after_seconds=wait)
     retryable = DEFAULTS[verdict.code][1] if verdict.retryable is None else verdict.retryable
     if verdict.code is McpErrorCode.QUOTA_EXCEEDED:
         return _add_window(verdict, body, words)

@@ -114,7 +114,7 @@ def _verdict_for_number(code: int, message: str, reader: Reader) -> Verdict:
     """
     if (decided := meaning_with_words(code, message)) is not None:
         return decided
-    if (said := reader.prose(message)) is not None:
+    if (said := reader.prose(message, sessions=False)) is not None:
         return said
     if (alone := meaning_alone(code)) is not None:
         return alone

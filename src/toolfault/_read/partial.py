@@ -16,6 +16,7 @@ from typing import Any, Final
 from toolfault._advice import read_advice
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_category, fold_code
 from toolfault._json import as_flag, as_mapping, is_array, is_mapping, is_text, try_json
+from toolfault._meanings.http import CONTENDED
 from toolfault._meanings.jsonrpc import FREE_WORDS, meaning_with_words
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
@@ -49,14 +50,32 @@ class Reader:
     tool: str | None = None
     arguments: Mapping[str, Any] | None = None
 
-    def prose(self, text: str, rpc_code: int | None = None) -> Verdict | None:
+    def prose(
+        self, text: str, rpc_code: int | None = None, *, sessions: bool = True
+    ) -> Verdict | None:
         """
         Return the meaning of a text, or None if it shows nothing.
+
+        Args:
+            text: What a peer said.
+            rpc_code: The number of the JSON-RPC error that it stood in, if any.
+            sessions: Whether a text that only says that a session is gone speaks of MCP's.
         """
         text = text[:WINDOW]
         # As a framework hands them on: not every one looks at what a model calls a tool.
         tool = self.tool[:ID_BYTES] if is_text(self.tool) else None
+        if sessions and rpc_code is None and not self._names_session():
+            gone = meaning_with_words(0, text)
+            if gone is not None:
+                return gone
         return careful(text, tool=tool, arguments=self.arguments, rpc_code=rpc_code)
+
+    def _names_session(self) -> bool:
+        """
+        Tell whether the caller named a session in its arguments: then that is what is unknown.
+        """
+        names = islice(as_mapping(self.arguments), _MAX_MEMBERS)
+        return any(is_text(name) and "session" in name.lower() for name in names)
 
 
 def iter_objects(body: Any) -> Iterator[Mapping[Any, Any]]:
@@ -130,6 +149,8 @@ class Claim:
         message = self.message or ""
         if status in _SESSION_STATUSES:
             told = meaning_with_words(0, message) or told
+        if status == 409 and self.delay is not None:
+            return CONTENDED._replace(sentence=None, peer=None, advice="")
         return _choose(verdict_for_status(status, message), told, _MORE_THAN_STATUS)
 
     def _wait(self, verdict: Verdict) -> int | None:

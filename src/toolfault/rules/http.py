@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final, cast
 
-from toolfault._meanings.http import FAILED, LIMIT, PROXY_ERRORS, STATUS, USED_UP, row_for
+from toolfault._meanings.http import CONTENDED, LIMIT, PROXY_ERRORS, STATUS, USED_UP, row_for
 from toolfault._meanings.limits import is_used_up, names_limit, names_quota
 from toolfault._meanings.rows import UPSTREAM, never_again
 from toolfault._retry_after import delay_in, limit_in, lower_headers, wait_in_body
@@ -94,7 +94,7 @@ def _row_for_answer(status: int, known: Mapping[str, str], delay: int | None, bo
         if row is not None:
             return row
     if status == 409 and (delay is not None or _should_retry(known, "true")):
-        return replace(FAILED, sentence=STATUS[409].sentence)
+        return CONTENDED
     if status == 403 and delay is None and names_quota(body):
         # With a rate that is too high these APIs say so, or answer 429.
         return USED_UP
