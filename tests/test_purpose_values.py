@@ -7,13 +7,20 @@ The caller's own value: what a conversion refused is the caller's fault if an ar
 import ast
 import base64
 import binascii
+import configparser
+import csv
 import enum
+import gzip
+import io
 import ipaddress
 import json
+import plistlib
 import re
 import sqlite3
+import tomllib
 import uuid
 import xml.etree.ElementTree as ET
+import zipfile
 import zoneinfo
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -23,7 +30,7 @@ from types import SimpleNamespace
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
-from toolfault import Guard
+from toolfault import Guard, ToolFault
 from toolfault._judge.caller_values import CallerValues
 from toolfault.hosting import Call
 
@@ -74,6 +81,15 @@ CONVERSIONS = [
     (lambda value: "x".encode(value), "utf-99", "unknown encoding: utf-99"),
     (lambda value: ast.literal_eval(value), "[1, 2", "was never closed"),
     (lambda value: ET.fromstring(value), "<a><b></a>", "mismatched tag"),
+    (lambda value: tomllib.loads(value), "a = ", "Invalid value"),
+    (lambda value: plistlib.loads(value.encode()), "<plist><x", "unclosed token"),
+    (lambda value: configparser.ConfigParser().read_string(value), "key=1", "no section headers"),
+    (lambda value: list(csv.reader(io.StringIO(value), strict=True)), '"a"b,"', "',' expected after"),
+    (lambda value: zipfile.ZipFile(io.BytesIO(value.encode())), "zz9", "not a zip file"),
+    (lambda value: gzip.decompress(value.encode()), "zz9", "Not a gzipped file"),
+    (lambda value: json.loads(base64.b64decode(value)), "////", "'utf-8' codec can't decode"),
+    (lambda value: int(float(value)), "nan", "cannot convert float NaN"),
+    (lambda value: bytes([value]), 300, "bytes must be in range"),
     (lambda value: query(value), "SELCT 1", "near 'SELCT': syntax error"),
     (lambda value: query(value), "select nam from orders", "no such column: nam"),
     (lambda value: query(value), "select (", "incomplete input"),
@@ -216,3 +232,24 @@ def test_looking_for_a_value_reads_no_more_than_its_budget(size):
     assert values.argument_with(-1) is None
     assert values.paths.find("/tmp/x", "/tmp") is None
     assert Counted.reads <= 1001
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "'quota_exceeded', 'Too many forecasts', retry_after_seconds=-1",
+        "'quota_exceded', 'Too many forecasts'",
+        "'internal', 'Too many forecasts', outcome='done'",
+    ],
+)
+def test_a_fault_that_the_author_builds_wrongly_is_a_crash_and_keeps_its_message(options):
+    space = {"__name__": "acme_weather", "ToolFault": ToolFault}
+    exec(f"def forecast():\n    raise ToolFault({options})", space)  # a module outside of this checkout
+    forecast = space["forecast"]
+    with pytest.raises(ValueError, match="Too many forecasts") as caught:
+        forecast()
+
+    envelope = Guard().judge(caught.value, Call(tool="forecast", function=forecast, arguments={})).envelope
+
+    assert envelope.code == "tool_panicked"
+    assert "Too many forecasts" in envelope.message

@@ -544,6 +544,8 @@ def _judge_library_text(
     in_library = name in _SAID_BY_LIBRARIES and is_raised_by_author(exc, case.home) is False
     if not (is_library_class or in_library):
         return None
+    if in_library and "toolfault" in packages_in_traceback(exc, case.home):
+        return None  # a mistake in the author's use of this library, not in the arguments
     text = telling_lines(author_text(case, exc)) or None
     said = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
     if said is not None and not _blames_wrongly(case, said, exc, verdict):

@@ -58,8 +58,9 @@ _CARRIED: Final = {
 #: Packages that convert values: what the author passed to them is what they refused.
 _CONVERTERS: Final = frozenset(
     """
-    _pydatetime _pydecimal _strptime ast base64 codecs datetime dateutil decimal email encodings
-    enum fractions ipaddress json quopri re shlex string urllib uuid xml zoneinfo
+    _compression _pydatetime _pydecimal _strptime ast base64 bz2 codecs configparser csv datetime
+    dateutil decimal email encodings enum fractions gzip ipaddress json lzma plistlib quopri random
+    re shlex string tarfile tomllib urllib uuid xml zipfile zoneinfo
     """.split()
 )
 
@@ -72,7 +73,15 @@ _TEXT_METHODS: Final = frozenset(
 )
 
 #: Functions that return their first argument in another form.
-_FORMS: Final = frozenset({"str", "bytes", "bytearray", "repr", "text", "SQL", "list", "tuple"})
+_FORMS: Final = frozenset("str bytes bytearray repr text SQL list tuple float int Decimal".split())
+
+#: Functions of modules that return their first argument in another form.
+_MODULE_FORMS: Final = frozenset(
+    """
+    BytesIO StringIO Decimal SQL text b64decode urlsafe_b64decode standard_b64decode b32decode
+    b16decode a2b_base64 unhexlify fromhex unquote unquote_plus unescape reader DictReader
+    """.split()
+)
 
 #: Parameters of a database's cursor that take a statement.
 _STATEMENT: Final = frozenset({"sql", "query", "statement", "operation", "sql_script"})
@@ -319,13 +328,26 @@ def _values_of(node: ast.AST, local: Any) -> Iterator[object]:
             yield from (
                 value for value in _values_of(base, local) if isinstance(value, str | bytes)
             )
-        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _FORMS:
-            yield from _values_of(first, local)
-        case ast.JoinedStr() | ast.FormattedValue() | ast.BinOp() | ast.Starred() | ast.BoolOp():
-            for inner in ast.iter_child_nodes(node):
-                yield from _values_of(inner, local)
         case _:
-            pass
+            for part in _parts_of(node):
+                yield from _values_of(part, local)
+
+
+def _parts_of(node: ast.AST) -> Iterable[ast.AST]:
+    """
+    Return the parts of an expression whose values it holds or returns in another form.
+    """
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _FORMS:
+            return [first]
+        case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _MODULE_FORMS:
+            return [first]
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return elements
+        case ast.JoinedStr() | ast.FormattedValue() | ast.BinOp() | ast.Starred() | ast.BoolOp():
+            return ast.iter_child_nodes(node)
+        case _:
+            return []
 
 
 def _keys(node: ast.AST, local: Any) -> Iterator[object]:
