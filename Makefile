@@ -20,7 +20,7 @@ help:
 	@echo "make test-agents-all  the adapters for agent frameworks, in four environments"
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
-	@echo "make coverage  the tests again, with branches counted; fails below the floor"
+	@echo "make coverage  the tests again, with branches counted; fails below the minimum"
 	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"
 	@echo "make attack    hostile exceptions, slow inputs, planted secrets, mutated answers (ARGS=--quick: a minute)"
 	@echo "make bench   speed, as ratios measured side by side"
@@ -98,7 +98,7 @@ check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.st
 		$(BIN)/pyright -p tests/$$env || exit 1; \
 	done
 
-# The floor is what the suite covers without the modules whose framework is in another environment.
+# The minimum is what the suite covers without the modules whose framework is in another environment.
 coverage: $(VENV)/.test.stamp
 	@echo "==> running the tests with branches counted"
 	@$(BIN)/coverage erase

@@ -75,7 +75,7 @@ DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
             id="measured from the answer's own date",
         ),
         pytest.param(
-            {"Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT", "Date": "yesterday"}, 30, id="whose date is none"
+            {"Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT", "Date": "yesterday"}, 30, id="with an invalid date"
         ),
         pytest.param({"retry-after-ms": "1500"}, 2, id="milliseconds"),
         pytest.param({"x-ms-retry-after-ms": "1"}, 1, id="one millisecond"),

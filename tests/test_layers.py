@@ -1,5 +1,5 @@
 """
-The house: imports point down only.
+Imports between the package's parts point down only.
 """
 
 import ast
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent / "src" / "toolfault"
 
-#: Bottom first. A room may import from lower rows only; a new room without a row fails.
+#: Bottom first. A part may import from lower rows only; a new part without a row fails.
 LAYERS = [
     {"_json", "_logging", "_names", "_version"},
     {"_options", "_text"},
@@ -30,12 +30,12 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
-HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
+HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 
-#: What the rooms below the integrations may import besides the standard library.
+#: What the parts below the integrations may import besides the standard library.
 FOREIGN = {"pydantic", "anyio"}
 
-#: What a room imports inside a function: mcp installs it.
+#: What a module imports inside a function: mcp installs it.
 AT_FIRST_USE = {
     "_schema/bounded.py": {"jsonschema", "referencing"},
     "_schema/evaluate.py": {"jsonschema"},
@@ -44,9 +44,9 @@ AT_FIRST_USE = {
 }
 
 
-def room_of(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return "" if parts == ("__init__",) else parts[0]
+def part_of(path):
+    names = path.relative_to(ROOT).with_suffix("").parts
+    return "" if names == ("__init__",) else names[0]
 
 
 def modules_imported_by(path):
@@ -60,9 +60,9 @@ def modules_imported_by(path):
             yield node.module
 
 
-def rooms_imported_by(path):
+def parts_imported_by(path):
     """
-    The rooms that a file imports, wherever in it, but for what only type checkers see.
+    The parts of the package that a file imports, wherever in it, but for what only type checkers see.
     """
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
@@ -89,23 +89,23 @@ def files():
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_only_point_down(path):
-    here = room_of(path)
+    here = part_of(path)
 
-    up = {there for there in rooms_imported_by(path) if HEIGHT[there] >= HEIGHT[here]}
+    up = {there for there in parts_imported_by(path) if HEIGHT[there] >= HEIGHT[here]}
 
     assert set() == up - {here}
 
 
-def test_every_room_of_the_table_exists():
-    rooms = {room_of(path) for path in files()}
+def test_every_part_of_the_table_exists():
+    parts = {part_of(path) for path in files()}
 
-    assert set(HEIGHT) - rooms == set()
+    assert set(HEIGHT) - parts == set()
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in files() if room_of(path) != "integrations"], ids=lambda path: str(path.relative_to(ROOT))
+    "path", [path for path in files() if part_of(path) != "integrations"], ids=lambda path: str(path.relative_to(ROOT))
 )
-def test_rooms_below_the_integrations_know_no_framework(path):
+def test_parts_below_the_integrations_import_no_framework(path):
     found = {module.split(".")[0] for module in modules_imported_by(path)}
 
     assert found - set(sys.stdlib_module_names) - FOREIGN - {"toolfault"} == AT_FIRST_USE.get(
@@ -114,7 +114,7 @@ def test_rooms_below_the_integrations_know_no_framework(path):
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in files() if room_of(path) == "rules"], ids=lambda path: str(path.relative_to(ROOT))
+    "path", [path for path in files() if part_of(path) == "rules"], ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_rule_tables_import_no_package_that_they_speak_of(path):
     for node in ast.walk(ast.parse(path.read_text())):
@@ -128,15 +128,15 @@ def test_rule_tables_import_no_package_that_they_speak_of(path):
             assert module.split(".")[0] not in {"httpx", "httpx2", "pydantic", "anyio", "mcp", "fastmcp", "tenacity"}
 
 
-def test_integrations_use_only_the_doors():
-    doors = {"toolfault", "toolfault.hosting", "toolfault.testing", "toolfault.errors", "toolfault.hooks"}
+def test_integrations_import_only_public_modules():
+    public = {"toolfault", "toolfault.hosting", "toolfault.testing", "toolfault.errors", "toolfault.hooks"}
     for path in files():
-        if room_of(path) != "integrations":
+        if part_of(path) != "integrations":
             continue
         own = "toolfault.integrations." + path.relative_to(ROOT / "integrations").with_suffix("").parts[0]
         for module in modules_imported_by(path):
             if module.split(".")[0] == "toolfault":
-                assert module in doors or f"{module}.".startswith(f"{own}."), f"{path.name} imports {module}"
+                assert module in public or f"{module}.".startswith(f"{own}."), f"{path.name} imports {module}"
 
 
 #: The framework of each integration; what else it may import is what that framework itself installs.
@@ -155,7 +155,7 @@ FRAMEWORKS = {
 def test_each_integration_imports_one_framework():
     found = {}
     for path in files():
-        if room_of(path) == "integrations" and path != ROOT / "integrations" / "__init__.py":
+        if part_of(path) == "integrations" and path != ROOT / "integrations" / "__init__.py":
             name = path.relative_to(ROOT / "integrations").with_suffix("").parts[0]
             heads = {module.split(".")[0] for module in modules_imported_by(path)}
             found.setdefault(name, set()).update(heads - set(sys.stdlib_module_names) - FOREIGN - {"toolfault"})

@@ -81,7 +81,7 @@ def wire(fault):
             {"content": [{"type": "text", "text": "Error: rate limit"}], "isError": False}, id="words make no failure"
         ),
         pytest.param({"content": [], "_meta": {META_KEY: {"error": FULL}}}, id="nor does metadata"),
-        pytest.param({"content": [], "isError": "yes"}, id="a flag that is none"),
+        pytest.param({"content": [], "isError": "yes"}, id="an invalid flag"),
         pytest.param({"content": [], "isError": 1}, id="a number is no flag"),
         pytest.param({"content": [], "isError": True, "resultType": "input_required"}, id="a person is asked"),
         pytest.param(InputRequiredResult(input_requests={}, request_state="s"), id="a person is asked, as a model"),
@@ -95,7 +95,7 @@ def wire(fault):
         pytest.param({"taskId": "t", "status": "cancelled"}, id="a task that was cancelled"),
         pytest.param({"task": {"taskId": "t", "status": "working"}}, id="a task that was made"),
         pytest.param({}, id="an empty dict"),
-        pytest.param({"error": None}, id="an error that is none"),
+        pytest.param({"error": None}, id="an empty error"),
         pytest.param({"result": {"error": "Too many requests"}}, id="data in a result"),
         pytest.param({"code": "US", "name": "United States"}, id="data with a code"),
         pytest.param({"code": 4014, "name": "Bergen"}, id="data with a number"),

@@ -320,7 +320,7 @@ def hint_of(fault):
 @given(FAULTS, st.lists(st.sampled_from([None, "not_safe", "attempts"]), max_size=3))
 def test_what_a_model_is_told_is_read(fault, ends):
     """
-    For who has nothing but the text: all but the category, the causes, and a wait that nobody should make.
+    For a reader of the text alone: all but the category, the causes, and a wait that nobody should make.
     """
     assume(inert(str(fault)) == str(fault) and "retried" not in str(fault))
     text = model_text(

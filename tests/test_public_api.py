@@ -19,7 +19,7 @@ import toolfault
 from toolfault import errors, hooks, hosting, testing
 
 
-DOORS = [
+MODULES = [
     "toolfault",
     "toolfault.errors",
     "toolfault.hooks",
@@ -41,15 +41,15 @@ ROOT = Path(toolfault.__file__).parent
 
 
 def public():
-    for door in DOORS:
-        module = importlib.import_module(door)
+    for path in MODULES:
+        module = importlib.import_module(path)
         for name in module.__all__:
-            yield pytest.param(door, name, id=f"{door}.{name}")
+            yield pytest.param(path, name, id=f"{path}.{name}")
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_door_is_a_sorted_list_of_what_it_has(door):
-    module = importlib.import_module(door)
+@pytest.mark.parametrize("path", MODULES)
+def test_exported_names_are_sorted_and_exist(path):
+    module = importlib.import_module(path)
 
     # Constants, classes, functions; each by name.
     assert sorted(module.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == list(
@@ -58,9 +58,9 @@ def test_a_door_is_a_sorted_list_of_what_it_has(door):
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 
-@pytest.mark.parametrize(("door", "name"), list(public()))
-def test_everything_public_is_documented(door, name):
-    thing = getattr(importlib.import_module(door), name)
+@pytest.mark.parametrize(("path", "name"), list(public()))
+def test_everything_public_is_documented(path, name):
+    thing = getattr(importlib.import_module(path), name)
     if not inspect.isclass(thing) and not inspect.isroutine(thing):
         return
     assert inspect.getdoc(thing)
@@ -70,9 +70,9 @@ def test_everything_public_is_documented(door, name):
                 assert inspect.getdoc(member), f"{name}.{attribute}"
 
 
-@pytest.mark.parametrize(("door", "name"), list(public()))
-def test_public_functions_are_typed(door, name):
-    thing = getattr(importlib.import_module(door), name)
+@pytest.mark.parametrize(("path", "name"), list(public()))
+def test_public_functions_are_typed(path, name):
+    thing = getattr(importlib.import_module(path), name)
     functions = [thing] if inspect.isfunction(thing) else []
     if inspect.isclass(thing) and thing.__module__.startswith("toolfault"):
         functions = [

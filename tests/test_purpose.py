@@ -680,6 +680,6 @@ def key_error():
 )
 def test_from_environ(tool, answer):
     """
-    A key that is missing in the environment is told from any other.
+    A key that is missing in the environment differs from any other.
     """
     assert answer == from_environ(caught(tool))

@@ -117,7 +117,7 @@ HOW = pytest.mark.parametrize("how", ["asyncio", "trio", "sync"])
             [BUSY], {"tool": Tool(name="t", input_schema={})}, [], "not_safe", id="a tool without annotations"
         ),
         pytest.param([BUSY], {"tool": {"readOnlyHint": False}}, [], "not_safe", id="it writes"),
-        pytest.param([BUSY], {"tool": {"readOnlyHint": "yes"}}, [], "not_safe", id="a hint that is none"),
+        pytest.param([BUSY], {"tool": {"readOnlyHint": "yes"}}, [], "not_safe", id="an invalid hint"),
         pytest.param(
             [BUSY], {"tool": {"destructiveHint": False}}, [], "not_safe", id="not destructive is not idempotent"
         ),

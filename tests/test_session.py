@@ -520,7 +520,7 @@ def test_each_server_of_a_group_has_a_budget_of_its_own():
     assert second.calls == ["forecast"] * 3 + ["order"]
 
 
-# What is told.
+# What the model reads.
 
 
 def test_what_happened_comes_back_as_data():

@@ -342,7 +342,7 @@ def test_the_schema_of_suites_refuses():
 
 def test_counts():
     """
-    120 cases, of which ten are somebody else's; the reason stands beside them.
+    120 cases, of which ten are somebody else's; each with the reason.
     """
     suites = [load(path) for path in SUITES]
     not_ours = [suite for suite in suites if not suite["ours"]]

@@ -96,7 +96,7 @@ def text_of(record):
 
 def called(record):
     """
-    The tool and its arguments, as the reader is told them.
+    The tool and its arguments, as the reader gets them.
     """
     call = record["call"] or {}
     arguments = call.get("arguments")

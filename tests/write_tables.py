@@ -49,7 +49,7 @@ GRPC_TOP = """\
 """
 
 BESIDE = """\
-What stands beside the status can change that:
+What comes with the status can change that:
 """
 
 CLASSES_TOP = """\

@@ -163,7 +163,7 @@ class Guard:
             No coroutine functions.
 
     Raises:
-        InvalidRule: A rule in `expect` is none; the message says what would do.
+        InvalidRule: A rule in `expect` is invalid; the message says what is allowed.
         ValueError: Another option has a value that it can't have.
     """
 
@@ -271,7 +271,7 @@ class Guard:
 
     def judge(self, exc: BaseException, call: Call) -> ToolFault:
         """
-        Return what an exception means, after it was logged and the hooks were told. Never raises.
+        Return the fault for an exception, after the log and the hooks got it. Never raises.
 
         Args:
             exc: What was raised, without the wrapper that a host put around it.
@@ -341,7 +341,7 @@ class Guard:
 
     def safe_text(self, text: str) -> str:
         """
-        Return what may be shown of a text that is no message: redacted, at most 8 KiB of it.
+        Return a text that is not a message for show: redacted, at most 8 KiB.
         """
         policy = self._prepared.policy
         if policy.disclosure is Disclosure.FULL:

@@ -38,7 +38,7 @@ def one_of(name: str, value: object, choices: Iterable[Any]) -> Any:
     Return the choice that equals *value*.
 
     Raises:
-        ValueError: There is none; the message lists the choices.
+        ValueError: No choice equals it; the message lists them.
     """
     listed = tuple(choices)
     for choice in listed:

@@ -2,8 +2,8 @@
 The original failure, serialized, that travels with its translation.
 
 Rule 1: in every carrier a record is one text that holds JSON, so that no carrier renormalises it.
-Rule 2: a record from a peer is a claim. `read_record` refuses what is none; whether it fits, the
-bridge decides.
+Rule 2: a record from a peer is a claim. `read_record` refuses invalid ones; the bridge
+decides whether it fits.
 Rule 3: what does not fit into `MAX_RECORD` leaves without the original body, then without the
 failure's own form.
 Rule 4: across a hop that is not trusted a handle travels instead, and the record stays in a store.

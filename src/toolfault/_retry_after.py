@@ -373,7 +373,7 @@ def _is_zero(text: str) -> bool:
 
 def _limits(text: str) -> list[tuple[str, str]]:
     """
-    Return what remains of each limit of a ``RateLimit`` field, and when it resets; [] if malformed.
+    Return the rest of each limit of a ``RateLimit`` field, and its reset; [] if malformed.
     """
     if not text or len(text) > _MAX_LENGTH:
         return []

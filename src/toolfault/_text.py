@@ -295,7 +295,7 @@ def _strip_traceback(text: str) -> str:
 
 def _text_around_header(before: str, after: str) -> list[str]:
     """
-    Return what stands before and after a traceback's header on the same line.
+    Return the texts before and after a traceback's header on the same line.
     """
     # Line ends that were spelled out ("\\n") are read as such.
     before = pattern(_MARGIN).sub("", before.removesuffix("Exception Group ")).rstrip()

@@ -42,7 +42,7 @@ SILENT: Final = "The tool failed without saying why."
 
 @cache
 def _redactor() -> Redactor:
-    # Paths stay: they are the server's own, and what it told is told.
+    # Paths stay: the server chose to send its own.
     return Redactor(roots=())
 
 
@@ -156,7 +156,7 @@ def read_facts(ours: Mapping[Any, Any]) -> tuple[Outcome | None, dict[str, Any]]
 
 def _tidy(violations: object) -> Any:
     """
-    Return what a peer says of refused arguments, its texts sanitized and all of it bounded.
+    Return a peer's violations of refused arguments, sanitized and bounded.
     """
     copier = JsonCopier(
         text=lambda text, _name: sanitize(text, CAUSE_BYTES),

@@ -243,7 +243,7 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
 
     def __getattr__(self, name: str) -> Any:
         """
-        Return what a subclass left unset that never called this class's ``__init__``.
+        Return the attributes of a subclass that never called this class's ``__init__``.
         """
         if name not in _STATE:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

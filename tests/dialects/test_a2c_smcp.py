@@ -639,7 +639,7 @@ def test_what_is_kept_in_details_is_a_claim():
     assert nest_in_details(large) is large
 
 
-# ---- the room
+# ---- exports
 
 
 def test_everything_is_exported():

@@ -436,11 +436,11 @@ def test_a_tool_that_is_replaced_is_held_against_its_new_schema():
 
 
 def test_listing_computes_a_schema_once(monkeypatch):
-    import toolfault.integrations.fastmcp._tool_cache as room
+    import toolfault.integrations.fastmcp._tool_cache as module
 
     computed = []
-    widen = room.widen_schema
-    monkeypatch.setattr(room, "widen_schema", lambda schema: computed.append(1) or widen(schema))
+    widen = module.widen_schema
+    monkeypatch.setattr(module, "widen_schema", lambda schema: computed.append(1) or widen(schema))
     parent = guarded_server()
     child = FastMCP("child")
     fastmcp_faults.add_tools(child)
@@ -648,12 +648,12 @@ def test_one_middleware_serves_several_servers_and_keeps_none():
 
 
 def test_a_failure_of_the_report_ends_in_the_constant(monkeypatch):
-    import toolfault.integrations.fastmcp._middleware as room
+    import toolfault.integrations.fastmcp._middleware as module
 
     async def broken(asked):
         raise RuntimeError("not even this")
 
-    monkeypatch.setattr(room, "inspect_tool", broken)
+    monkeypatch.setattr(module, "inspect_tool", broken)
 
     assert assert_fault(ask(fastmcp_faults.make(), "crash")[0], code="internal").envelope.message.startswith(
         "The tool failed"

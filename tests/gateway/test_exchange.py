@@ -221,7 +221,7 @@ def test_the_envelope_stands_where_the_listed_schema_has_room(schema, has_room):
     core.answer(call("tools/list"), listing(schema))
     asked = call(name="t0")
 
-    for decision in (core.answer(asked, failed()), core.lost(asked, "It is gone.", is_sent=True)):
+    for decision in (core.answer(asked, failed()), core.answer_lost(asked, "It is gone.", is_sent=True)):
         assert ("structuredContent" in decision.message["result"]) is has_room
         assert parse(decision.message["result"]).found_in == ("structured_content" if has_room else "meta")
 
@@ -259,7 +259,7 @@ def test_a_flag_makes_a_failure_of_what_looks_like_a_success(tool, words, is_fai
 def test_a_lost_call_is_answered_by_a_result(request_id, modern, is_sent, outcome):
     asked = call(request_id=request_id, modern=modern)
 
-    message = exchange().lost(asked, "The process is gone.", is_sent=is_sent).message
+    message = exchange().answer_lost(asked, "The process is gone.", is_sent=is_sent).message
 
     assert (message["id"], type(message["id"])) == (request_id, type(request_id))
     assert ("resultType" in message["result"]) is modern
@@ -269,7 +269,7 @@ def test_a_lost_call_is_answered_by_a_result(request_id, modern, is_sent, outcom
 
 
 def test_other_lost_requests_are_answered_by_an_error():
-    message = exchange().lost(call("resources/read"), "The process is gone.", is_sent=True).message
+    message = exchange().answer_lost(call("resources/read"), "The process is gone.", is_sent=True).message
 
     assert message["error"]["code"] == -32603
     assert message["error"]["message"] == "The process is gone."

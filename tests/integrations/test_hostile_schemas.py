@@ -33,7 +33,7 @@ CALLS = [
     ("wide", {"p19999": "x"}, False),
     ("wide", {"p19999": 1}, True),
     ("many", {"numbers": ["x"] * 100_000}, False),
-    # The SDK's low-level server checks nothing, and a schema that is none can't.
+    # The SDK's low-level server checks nothing, and an invalid schema can't.
     ("broken", {"a": 1}, True),
     ("elsewhere", {"b": "x"}, False),
     ("elsewhere", {"a": 1, "b": "x"}, False),

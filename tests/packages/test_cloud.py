@@ -243,7 +243,7 @@ WAITS = [
     ("pushback first", {RETRY: retry_info(7).SerializeToString(), PUSHBACK: "1500"}, QUOTA, 2),
     ("pushback of none", {PUSHBACK: "0"}, QUOTA, 0),
     ("pushback that forbids", {PUSHBACK: "-1"}, ("quota_exceeded", "transient", False), None),
-    ("pushback that is none", {PUSHBACK: "soon"}, ("quota_exceeded", "transient", False), None),
+    ("invalid pushback", {PUSHBACK: "soon"}, ("quota_exceeded", "transient", False), None),
     ("a daily quota", {DETAILS: packed(quota("Requests per day"))}, USED_UP, None),
     ("a quota of no time", {DETAILS: packed(quota("Queries"))}, USED_UP, None),
     ("a quota of a minute", {DETAILS: packed(quota("Requests per minute per user"))}, QUOTA, None),

@@ -23,7 +23,7 @@ from toolfault import parse
 
 LAUNCHER = str(Path(__file__).parent / "guarded.py")
 
-#: How arguments that were refused before the tool ran are told: by field and rule, without the values.
+#: What an answer says of arguments that were refused before the tool ran: field and rule, without the values.
 REFUSED = "the arguments are named with the rule that they break, without their values"
 
 

@@ -209,7 +209,7 @@ def test_sqlite(tmp_path, caught, facts, verdict_on, fail, expected, shown):
 )
 def test_a_text_is_believed_only_if_it_names_something(verdict_on, name, text, shown):
     """
-    An expression, a value or a trigger's message is none of ours.
+    An expression, a value or a trigger's message is not our sentence.
     """
     exc = sqlite3.OperationalError(text)
     exc.sqlite_errorname = name

@@ -185,7 +185,7 @@ def test_every_rule_is_a_verdict_or_a_function():
 
 def test_tables_are_read_at_the_first_failure():
     """
-    Importing the room reads no table but those that judging itself needs.
+    Importing the package reads no table but those that judging itself needs.
     """
     program = (
         "import sys, toolfault.rules\n"

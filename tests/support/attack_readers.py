@@ -1,7 +1,7 @@
 """
 Mutated answers of every known form for every reader: ``python tests/support/attack_readers.py``.
 
-Counts what raises, what leaves JSON that is none, failures that are read as a success, and answers that cost more
+Counts what raises, what leaves invalid JSON, failures that are read as a success, and answers that cost more
 work than any answer may, by counted function calls.
 """
 

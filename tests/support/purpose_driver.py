@@ -11,7 +11,7 @@ import sys
 from toolfault._judge.deliberate import AuthorModules, purpose_of
 
 
-ROOMS = ("bodies", "calls", "passing", "odd", "elsewhere", "together", "models")
+MODULES = ("bodies", "calls", "passing", "odd", "elsewhere", "together", "models")
 
 
 def situations():
@@ -20,8 +20,8 @@ def situations():
     """
     from purpose_acme.table import SITUATIONS
 
-    for room in ROOMS:
-        importlib.import_module(f"purpose_acme.{room}")
+    for module in MODULES:
+        importlib.import_module(f"purpose_acme.{module}")
     return SITUATIONS
 
 

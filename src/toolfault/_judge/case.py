@@ -226,7 +226,7 @@ def new_case(call: Call, policy: Policy, home: AuthorModules) -> Case:
 
 def rule_for(case: Case, exc: BaseException) -> Verdict:
     """
-    Return what the tables say of an exception; `INTERNAL` if nothing.
+    Return the verdict of the tables on an exception; `INTERNAL` if they have none.
     """
     return rule_with_name(case, exc)[1]
 
@@ -299,7 +299,7 @@ def with_defaults(verdict: Verdict) -> tuple[McpErrorCode, McpErrorCategory, boo
 
 def author_text(case: Case, exc: BaseException) -> str:
     """
-    Return what an author wrote, with quotations of exceptions less what is known to leak.
+    Return an author's text, with the known leaks cut out of quoted exceptions.
     """
     text = case.texts.get(id(exc))
     if text is None:

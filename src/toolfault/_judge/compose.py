@@ -112,13 +112,13 @@ def _hint(case: Case, finding: Finding, hint: str | None) -> str | None:
     if hint is None:
         return None
     if finding.author is not None:
-        hint = _without_quoted_leaks(case, finding.author, hint)
+        hint = _strip_quoted_leaks(case, finding.author, hint)
     return _redact(case, hint, HINT_BYTES)
 
 
 def _facts(case: Case, finding: Finding, verdict: Verdict, failure_id: str) -> dict[str, Any]:
     """
-    Return what stands beside the envelope: an author's own facts, then ours.
+    Return the facts that travel with the envelope: an author's own, then ours.
     """
     facts: dict[str, Any] = {}
     if finding.author is not None and finding.author.facts:
@@ -228,7 +228,7 @@ def _text_by_author(case: Case, finding: Finding) -> str | None:
     """
     if finding.author is not None:
         return _redact(
-            case, _without_quoted_leaks(case, finding.author, finding.author.envelope.message)
+            case, _strip_quoted_leaks(case, finding.author, finding.author.envelope.message)
         )
     if case.policy.disclosure is Disclosure.FULL and case.call.phase == "body":
         return _original_text(case, finding.leaf)
@@ -237,7 +237,7 @@ def _text_by_author(case: Case, finding: Finding) -> str | None:
     return None
 
 
-def _without_quoted_leaks(case: Case, fault: ToolFault, text: str) -> str:
+def _strip_quoted_leaks(case: Case, fault: ToolFault, text: str) -> str:
     """
     Return a text that an author gave a fault, its quotations less what is known to leak.
     """
@@ -340,7 +340,7 @@ def _causes(
 ) -> tuple[str, ...] | list[str]:
     author = finding.author
     if author is not None and author.envelope.cause_chain:
-        return [_without_quoted_leaks(case, author, text) for text in author.envelope.cause_chain]
+        return [_strip_quoted_leaks(case, author, text) for text in author.envelope.cause_chain]
     if verdict.causes:
         return verdict.causes
     if _is_withheld(case) or case.call.phase in {"lookup", "arguments"}:
@@ -368,7 +368,7 @@ def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
 
 def _describe_cause(case: Case, exc: BaseException) -> str:
     if isinstance(exc, ToolFault):
-        return _without_quoted_leaks(case, exc, exc.envelope.message)
+        return _strip_quoted_leaks(case, exc, exc.envelope.message)
     text = rule_for(case, exc).message
     if is_group(exc):
         # Less the count of its members, which says nothing.

@@ -149,7 +149,7 @@ _MAX_JUDGED: Final = 64
 
 def find(case: Case, exc: BaseException) -> Finding:
     """
-    Return what an exception means, and which of its members decides.
+    Return the meaning of an exception, and which of its members decides.
     """
     if case.call.phase == "lookup":
         return judge_unknown_tool(case, exc)
@@ -280,7 +280,7 @@ def _ask_declared_rules(case: Case, exc: BaseException, purpose: Purpose) -> Fin
 
 def _judge_validation(case: Case, exc: BaseException) -> Finding | None:
     """
-    Judge a validation error about arguments or a result; None if it is none.
+    Judge a validation error about arguments or a result; None for other exceptions.
     """
     found = violations(exc)
     if not found:

@@ -63,7 +63,7 @@ _MAX_NAME: Final = 256
 @lru_cache(maxsize=1024)
 def verdict_for_name(name: str) -> Verdict | None:
     """
-    Return what the words of a class name mean; None: they say nothing.
+    Return the verdict on the words of a class name; None if they say nothing.
     """
     text = f" {' '.join(_words_of(name[:_MAX_NAME])).lower()} "
     return next((verdict for words, verdict in WORDS.items() if f" {words} " in text), None)

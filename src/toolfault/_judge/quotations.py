@@ -3,8 +3,8 @@ What libraries say of what they refused, less what is known to leak.
 
 Rule 1: command lines, whole URLs, rows, statements with their values, headers and bodies are cut
 out; what else a library says stays.
-Rule 2: a diagnosis is what a database, a parser or a program said of what it was given. What an
-upstream answered is none.
+Rule 2: a diagnosis is what a database, a parser or a program said of what it was given, never what
+an upstream answered.
 """
 
 from __future__ import annotations

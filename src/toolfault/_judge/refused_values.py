@@ -158,7 +158,7 @@ def find_refused(
     exc: BaseException, home: AuthorModules, values: CallerValues, *, statement: bool = False
 ) -> Refused:
     """
-    Return what is known of the value that an exception refused; never raises.
+    Return the value that an exception refused, as far as it is known; never raises.
 
     Args:
         exc: The exception of a conversion, or of a database about a statement.

@@ -103,7 +103,7 @@ def _to_json(value: Any) -> str | None:
 
 def verdict_by_class(cls: type[BaseException]) -> Verdict | None:
     """
-    Return what the name of a library's exception class, or of a base, says; None: nothing.
+    Return the verdict on the name of a library's exception class, or of a base, or None.
     """
     for base in cls.__mro__:
         name = qualified_name(base)

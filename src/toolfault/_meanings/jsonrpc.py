@@ -259,7 +259,7 @@ nothing.
 
 def meaning_with_words(number: int, message: str, half: Half = "call") -> Verdict | None:
     """
-    Return what a number decides together with its message, or None if the words must be asked.
+    Return the verdict on a number with its message, or None if only the words can tell.
     """
     for row in _TABLE:
         verdict = row.call if half == "call" else row.request
@@ -274,6 +274,6 @@ def meaning_with_words(number: int, message: str, half: Half = "call") -> Verdic
 
 def meaning_alone(number: int) -> Verdict | None:
     """
-    Return what a number means in answer to a tool call whose message says nothing, or None.
+    Return the verdict on a number that answers a tool call without a telling message, or None.
     """
     return _ALONE.get(number)

@@ -2,7 +2,7 @@
 The words of limits: a limit that time resets, and one that only money or a grant does.
 
 Rule 1: a named window decides, also where the words say quota, plan or billing.
-Rule 2: ``insufficient_quota`` and its like are final, whatever stands beside them.
+Rule 2: ``insufficient_quota`` and its like are permanent, whatever else a text says.
 """
 
 from __future__ import annotations

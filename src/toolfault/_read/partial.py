@@ -312,7 +312,7 @@ _ADDING_NAMES: Final = ("data", "extensions")
 
 def read_claim(obj: Mapping[Any, Any]) -> Claim | None:
     """
-    Return what an object claims about a failure; None if it says no more than its text.
+    Return the claim of an object about a failure; None if it says no more than its text.
     """
     claim = _read_nested(obj, _MAX_DEPTH)
     if claim is None or claim.delay is not None:

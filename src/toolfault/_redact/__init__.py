@@ -154,7 +154,7 @@ class Redactor:
         secrets: KnownSecrets | None = None,
     ) -> str:
         """
-        Return what may leave of a text, in at most *limit* bytes of UTF-8.
+        Return a text without secrets and server paths, in at most *limit* bytes of UTF-8.
 
         Args:
             text: Any text.

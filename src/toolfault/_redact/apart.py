@@ -1,5 +1,5 @@
 """
-Secrets whose name stands beside them without a separator: prose, tables, lists, calls, SQL.
+Secrets next to their name without a separator: prose, tables, lists, calls, SQL.
 
 Rule 1: here a value must look like a secret by itself (`looks_chosen`), since prose has words in
 the same places.

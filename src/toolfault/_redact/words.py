@@ -152,7 +152,7 @@ _QUALIFIED: Final[dict[str, tuple[dict[str, int], int]]] = {
 @lru_cache(maxsize=2048)
 def strength_of(name: str, word_before: str = "") -> int:
     """
-    Return what a name says of its value, `PUBLIC` to `PHRASE`.
+    Return how secret a name says that its value is, `PUBLIC` to `PHRASE`.
 
     Args:
         name: The name before the separator.

@@ -252,7 +252,7 @@ class Retry:
         Return the end of a call with all its attempts: as `call`, but keeps what it raises.
 
         Raises:
-            BaseException: Cancellation, and what is no failure of the tool.
+            BaseException: Cancellation, and whatever is not a failure of the tool.
         """
         state = self.state(name=name, idempotent=idempotent)
         with state.observe_call() as report:

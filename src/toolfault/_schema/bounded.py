@@ -78,7 +78,7 @@ class BoundedValidator:
                     schema, keywords[0], is_legacy=keywords[1], is_lenient=is_lenient
                 )
                 self._schema = Schema(schema, document)
-        except Exception as exc:  # noqa: BLE001 -- whatever a schema holds that is none
+        except Exception as exc:  # noqa: BLE001 -- whatever an invalid schema holds
             self.flaw = exc
 
     def fits(self, value: Any) -> bool | None:
@@ -101,7 +101,7 @@ class BoundedValidator:
 
     def errors(self, value: Any) -> list[Any]:
         """
-        Return what is found to be wrong with a value that does not fit, as errors of jsonschema.
+        Return the errors of a value that does not fit, as errors of jsonschema.
 
         An empty list means that nothing was found within the budget.
         """
@@ -188,12 +188,12 @@ def _draft_keywords(kind: Any) -> tuple[frozenset[str], bool] | None:
     return None
 
 
-# ---- whether a schema is one
+# ---- whether a schema is valid
 
 
 def _flaw_of(schema: Any, kind: Any) -> Exception | None:
     """
-    Return why a schema is none; what is not found within the budget does not count.
+    Return why a schema is invalid; what is not found within the budget does not count.
     """
     from jsonschema import SchemaError  # noqa: PLC0415 -- as above
 

@@ -178,7 +178,7 @@ class Schema:
 
     def errors(self, value: Any, work: Work) -> Iterator[Any]:
         """
-        Return what does not fit, as errors of jsonschema without texts.
+        Yield what does not fit, as errors of jsonschema without texts.
         """
         if not self._is_compiled:
             self._compile()
@@ -187,7 +187,7 @@ class Schema:
 
     def descend(self, value: Any, work: Work, path: Any = None, place: Any = None) -> Iterator[Any]:
         """
-        Return what does not fit, seen from the value or the schema around.
+        Yield what does not fit, with paths from the enclosing value or schema.
         """
         spend(work, 1)
         for error in self.errors(value, work):

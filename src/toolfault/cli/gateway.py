@@ -242,7 +242,7 @@ def read_config(file: str) -> dict[str, list[Any]]:
     Return the options of the table ``[gateway]`` in a TOML file, by name.
 
     Raises:
-        UsageError: The file can't be read, or holds what is no option.
+        UsageError: The file can't be read, or holds an unknown option.
     """
     import tomllib  # noqa: PLC0415 -- only where there is such a file
 

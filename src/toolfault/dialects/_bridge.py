@@ -72,7 +72,7 @@ def outbound(
     limit: int = MAX_RECORD,
 ) -> Outbound:
     """
-    Return what is to be written of a fault in a vocabulary.
+    Return the parts of a fault that a vocabulary's writer needs.
 
     Args:
         fault: What went wrong.
@@ -250,7 +250,7 @@ def _record_facts(record: Record, store: RecordStore | None) -> dict[str, Any]:
 
 def _deposit(record: Record, store: RecordStore | None, limit: int) -> str | None:
     """
-    Return what travels of a record: all that fits, or a handle to what a store keeps.
+    Return the text that travels for a record: all that fits, or a handle to what a store keeps.
     """
     text = record.to_text(MAX_RECORD if store is not None else limit)
     if store is None or text is None:

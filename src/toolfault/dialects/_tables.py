@@ -43,7 +43,7 @@ class Table:
             The image of all other codes.
 
         by_reason:
-            For codes that mean too much: the image by what stands beside them (`reason_in`).
+            For codes that mean too much: the image by the reason next to them (`reason_in`).
 
         other_reason:
             The image for a reason that is not known.
@@ -246,7 +246,7 @@ def meaning(
     code: Code, source: Vocabulary, reason: str | None = None
 ) -> tuple[McpErrorCode, McpErrorCategory, bool]:
     """
-    Return what a code means in the contract's words: code, category, retryable.
+    Return the meaning of a code in the contract's terms: code, category, retryable.
     """
     known = _fold(translate(code, source, "mcp", reason))
     category, retryable = _OVERRIDES.get((source, code), DEFAULTS[known])
@@ -255,7 +255,7 @@ def meaning(
 
 def reason_in(body: Any, source: Vocabulary) -> str | None:
     """
-    Return what tells the meanings of one code apart. None: nothing does.
+    Return the reason that tells the meanings of one code apart, or None.
 
     In a payload of A2C-SMCP it is ``details.reason``, in an original of A2A the ``status`` that
     came with it.

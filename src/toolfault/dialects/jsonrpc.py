@@ -83,7 +83,7 @@ def band(code: int) -> Band:
 
 def meaning(code: object, revision: str = LATEST) -> ProtocolError | None:
     """
-    Return what a number means in a revision. None: the revision does not assign it.
+    Return the meaning of a number in a revision. None: the revision does not assign it.
     """
     row = ERRORS.get(code) if isinstance(code, int) and not isinstance(code, bool) else None
     # Revisions are dates, and sort as text.

@@ -82,8 +82,8 @@ def decode(
         clock: Unix seconds.
 
     Returns:
-        Our envelope where it stands beside the draft's object and says the same code. None: there
-        is no such object.
+        Our envelope where the same ``_meta`` holds one with the same code, else what the draft's
+        object says. None: there is no such object.
     """
     given = as_mapping(meta)
     failure = given.get(TOOL_FAILURE_KEY)

@@ -165,7 +165,7 @@ class Exchange:
             log_exception("an answer could not be judged; it leaves as it came")
             return UNCHANGED
 
-    def lost(
+    def answer_lost(
         self, call: Call, reason: str, *, is_sent: bool, can_retry: bool = False, hint: str = ""
     ) -> Replace:
         """

@@ -465,7 +465,7 @@ class Session:
         Return the answers to requests that the server will not answer; those still open only.
         """
         return [
-            self._end(opened, self._lost(opened, reason, can_retry=can_retry, hint=hint))
+            self._end(opened, self._answer_lost(opened, reason, can_retry=can_retry, hint=hint))
             for opened in requests
             if self._is_open(opened)
         ]
@@ -484,8 +484,8 @@ class Session:
     def _is_open(self, opened: Open) -> bool:
         return opened in self._open.get(opened.key, ())
 
-    def _lost(self, opened: Open, reason: str, *, can_retry: bool, hint: str) -> Replace:
-        return self._exchange().lost(
+    def _answer_lost(self, opened: Open, reason: str, *, can_retry: bool, hint: str) -> Replace:
+        return self._exchange().answer_lost(
             opened.call, reason, is_sent=opened.is_sent, can_retry=can_retry, hint=hint
         )
 

@@ -1,4 +1,3 @@
 """
-Code that imports a framework, one room for each; every one uses only the doors of
-`toolfault.hosting`.
+Code that imports a framework, one module for each; they use only the public modules.
 """

@@ -374,7 +374,7 @@ def _why_failed(fault: ToolFault | None) -> Attributes:
 
 def _why_no_success(fault: ToolFault) -> Attributes:
     """
-    Return what a client's failed attempt is.
+    Return the attributes of a client's failed attempt.
     """
     if fault.found_in not in _NO_RESULT:
         return _why_failed(fault)

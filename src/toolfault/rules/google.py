@@ -93,7 +93,7 @@ def _list_attr(exc: BaseException, name: str) -> list[Any]:
 
 def _retry_details(exc: BaseException) -> grpc.RetryDetails:
     """
-    Return what the details of an error say of another try: messages of google.rpc, or their JSON.
+    Return the retry details in an error: messages of google.rpc, or their JSON.
     """
     told = grpc.RetryDetails()
     for detail in _list_attr(exc, "details"):

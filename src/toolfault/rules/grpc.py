@@ -40,7 +40,7 @@ def verdict_for(
     peer: str = UPSTREAM,
 ) -> Verdict:
     """
-    Return what a gRPC status means.
+    Return the verdict on a gRPC status.
 
     Args:
         status: Its name or its number.
@@ -78,7 +78,7 @@ def _row_of_limit(row: Verdict, text: str, quota: str, delay: int | None) -> Ver
     return row
 
 
-# ---- what stands beside a status
+# ---- the details of a status
 
 
 class RetryDetails(NamedTuple):
@@ -115,7 +115,7 @@ _pushback = re.compile(r"[0-9]{1,9}").fullmatch
 
 def read_trailers(call: object) -> RetryDetails:
     """
-    Return what an ended call's trailing metadata say of another try.
+    Return what a call's trailing metadata say about a retry, as `RetryDetails`.
     """
     entries, metadata = dict[str, Any](), _answer(call, "trailing_metadata")
     try:

@@ -1,7 +1,7 @@
 """
 httpx and httpx2, whose classes bear the same names, and the httpcore below each.
 
-Texts of these classes hold int_attr URLs, so none of them is shown. Their timeouts are no builtin
+Texts of these classes hold whole URLs, so none of them is shown. Their timeouts are no builtin
 ``TimeoutError``.
 """
 

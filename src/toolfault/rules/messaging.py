@@ -158,5 +158,5 @@ RULES: Final[dict[str, Rule]] = {
     **{f"pika.exceptions.{name}": rule for name, rule in _PIKA.items()},
 }
 
-#: How a consumer is told that it was stopped.
+#: Raised in a consumer that was stopped on purpose.
 IGNORED: Final = frozenset({"aiokafka.errors.ConsumerStoppedError"})

@@ -100,7 +100,7 @@ STATES: Final[dict[int, str]] = {
 
 def verdict_for_number(number: int, state: str | None = None) -> Verdict:
     """
-    Return what a server's or a client library's error number means.
+    Return the verdict on an error number of a server or of the client library.
 
     Args:
         number: The error number.

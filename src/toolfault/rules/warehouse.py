@@ -81,7 +81,7 @@ _SNOWFLAKE_LOGINS: Final = range(390100, 390400)
 
 def _stands_for(state: str) -> Verdict:
     """
-    Return what a SQLSTATE means, for a database that did not send it.
+    Return the verdict on a SQLSTATE, for a database that did not send it.
     """
     return replace(verdict_for(state), note="")
 

@@ -49,7 +49,7 @@ _ROWS: Final = {
     Variant.AUTHENTICATION_FAILED: _Row(-32002, "Authentication failed", "reason"),
 }
 
-#: The variant that a number means; of the two that share one, the other is told by its data.
+#: The variant that a number means; two share one, and their data tells them apart.
 _BY_CODE: Final = {row.code: variant for variant, row in reversed(_ROWS.items())}
 
 

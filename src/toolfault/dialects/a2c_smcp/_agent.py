@@ -102,7 +102,7 @@ def agent_error(ack: object, protocol: Protocol = READ) -> AgentError | None:
     Return the failure that an acknowledgement is, leniently. None: it is a success.
 
     Raises:
-        ValueError: There is no such version. Whatever the peer sent, nothing else.
+        ValueError: There is no such version. Nothing that a peer sends raises.
     """
     return agent_view(ack) if is_protocol_error_payload(ack, protocol) else None
 

@@ -51,7 +51,7 @@ def encode(
     store: RecordStore | None = None,
 ) -> dict[str, Any]:
     """
-    Return what to answer a ``client:*`` request with.
+    Return the answer to a ``client:*`` request.
 
     What the codes alone lose travels in a record: in the ``details`` of a payload, or in the
     ``meta`` of a tool result.

@@ -79,7 +79,7 @@ def check_query(query: str | bytes, server: Version | str) -> Refusal | None:
     The first ``a2c_version`` that is not blank counts.
 
     Raises:
-        ValueError: The server's own version is none.
+        ValueError: The server's own version is invalid.
     """
     text = query.decode("latin-1") if isinstance(query, bytes) else query
     values = parse_qs(text[:_QUERY]).get(_PARAMETER)
@@ -91,7 +91,7 @@ def check_version(client: str | None, server: Version | str) -> Refusal | None:
     Return why a client of this version is refused. None: it is accepted.
 
     Raises:
-        ValueError: The server's own version is none.
+        ValueError: The server's own version is invalid.
     """
     ours = Version.parse(server) if isinstance(server, str) else server
     if not client:

@@ -1,7 +1,7 @@
 """
 One `ErrorPayload`, strictly read.
 
-Rule 1: flat. A payload inside another object is none, and nobody unwraps.
+Rule 1: a payload is flat. One that is nested in another object does not count and is not unwrapped.
 Rule 2: what is not modelled survives as it came, null included; a modelled member that is null is
 absent.
 Rule 3: ``details`` are for diagnosis. Nothing that turns a payload into text looks at them.
@@ -303,7 +303,7 @@ class ErrorPayload(BaseModel):
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         """
-        Return what ``repr`` shows: no details, and no members that are not modelled.
+        Return the members that ``repr`` shows: no details, and none that are not modelled.
         """
         return [("code", self.code), ("message", self.message)]
 

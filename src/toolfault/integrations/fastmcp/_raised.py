@@ -65,7 +65,7 @@ class Raised(NamedTuple):
 
 def original(exc: BaseException) -> Raised:
     """
-    Return what was raised below FastMCP's wrappers.
+    Return the exception below FastMCP's wrappers.
     """
     *wrappers, raised = links = _unwrap(exc)
     phase: Phase | None = next(filter(None, map(_phase_of, links)), None)

@@ -157,7 +157,7 @@ def guarded(
 
     Raises:
         TypeError: Not a callable, or no such option.
-        InvalidRule: A rule in ``expect`` is none.
+        InvalidRule: A rule in ``expect`` is invalid.
         ValueError: An option has a value that it can't have, or ``fails_with`` lists no code.
     """
     if isinstance(fn, Guard):
@@ -290,7 +290,7 @@ def _call_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
 
 def options_of(function: object) -> GuardOptions:
     """
-    Return what `guarded` left on a function for a server's guard.
+    Return the options that `guarded` left on a function for a server's guard.
     """
     options: GuardOptions = getattr(function, OPTIONS, None) or GuardOptions()
     # The function keeps its own time; in the server it would run out twice.

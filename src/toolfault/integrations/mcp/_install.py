@@ -50,7 +50,7 @@ def install(server: S, guard: Guard | None = None) -> S:
         The same server.
 
     Raises:
-        TypeError: A kind of server that can't be guarded, or a guard that is none.
+        TypeError: A kind of server that can't be guarded, or a guard that is not a `Guard`.
         ValueError: The server is guarded already.
     """
     if guard is not None and not isinstance(guard, Guard):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may be untyped

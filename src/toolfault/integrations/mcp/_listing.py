@@ -45,7 +45,7 @@ class _Checker:
 
     def errors(self, arguments: dict[str, Any], tool: str) -> Exception | None:
         """
-        Return what is wrong with arguments; None if nothing is.
+        Return the error in arguments, or None.
         """
         validator = self.validator
         if validator is None:
@@ -108,7 +108,7 @@ class Listed:
 
     def check_arguments(self, arguments: dict[str, Any]) -> Exception | None:
         """
-        Return what is wrong with arguments, all of it in the context of one error.
+        Return one error whose context lists all that is wrong with arguments, or None.
 
         None means that nothing is, or that the schema can't be used.
         """

@@ -159,7 +159,7 @@ class _Installed:
         self, result: Any, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams
     ) -> Any:
         """
-        Return what leaves for what a handler returned.
+        Return the result to send for what a handler returned.
 
         Raises:
             MCPError: It is a protocol error.
@@ -272,7 +272,7 @@ class _Installed:
 
     async def _list_again(self, dispatch: Dispatch) -> Listing | None:
         """
-        Return what the server lists for this request. None: that can't be found out.
+        Return the server's tools for this request; None if they can't be listed.
         """
         if self._list is None:
             return None

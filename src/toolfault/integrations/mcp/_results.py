@@ -44,7 +44,7 @@ def to_call_tool_result(result: dict[str, Any]) -> CallToolResult:
 
 def rpc_error_of(exc: BaseException) -> RpcError | None:
     """
-    Return what a protocol error that a tool raised holds. None: an exception of another kind.
+    Return the members of a protocol error that a tool raised; None for other exceptions.
 
     None also for an `MCPError` (`McpError` in mcp 1.x) that was raised inside the SDK: it answers a
     request that the tool made, and is a failure of what the tool talks to. So is one whose members

@@ -155,7 +155,7 @@ def sanitize_result(result: CallToolResult) -> CallToolResult:
     Return a result that every serializer takes, the same one if it was so already.
 
     Raises:
-        TypeError: It holds what is no JSON.
+        TypeError: It holds a value that JSON can't express.
         ValueError: As TypeError.
     """
     # A call that succeeds comes through here, so nothing is copied before something was found.
@@ -197,7 +197,7 @@ def serializable(result: CallToolResult) -> CallToolResult:
     Return a result without lone surrogates, the same one if it has none.
 
     Raises:
-        TypeError: It holds what is no JSON.
+        TypeError: It holds a value that JSON can't express.
         ValueError: As TypeError; or an int that is too long for parsers.
     """
     try:

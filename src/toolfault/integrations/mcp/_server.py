@@ -317,7 +317,7 @@ def _call(
 
 def _original(exc: BaseException, name: str) -> tuple[BaseException, Phase]:
     """
-    Return what was raised, without the SDK's wrappers, and how far the call had come.
+    Return the exception without the SDK's wrappers, and the phase of the call.
     """
     kind = type(exc)
     if kind is NoResult:

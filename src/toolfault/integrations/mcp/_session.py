@@ -157,7 +157,7 @@ _SERVERS: Final = frozenset(
 
 def _check_session(session: Any) -> None:
     """
-    Raise TypeError for what is no client session; the text names the cure.
+    Raise TypeError for anything but a client session; the text names the cure.
     """
     if isinstance(session, type):
         name = session.__name__
@@ -260,7 +260,7 @@ class _RetryingSession:
 
     async def _tool(self, name: str) -> Any:
         """
-        Return what the server says of a tool; None if that can't be found out.
+        Return the server's listing of a tool; None if it can't be read.
         """
         if isinstance(self._session, ClientSessionGroup):
             return self._session.tools.get(name)

@@ -257,7 +257,7 @@ class Installed:
 
     def _original(self, exc: BaseException, name: str) -> tuple[BaseException, Phase]:  # noqa: ARG002 -- as above
         """
-        Return what was raised, without the SDK's wrappers, and how far the call had come.
+        Return the exception without the SDK's wrappers, and the phase of the call.
         """
         return exc, "body"
 
@@ -307,7 +307,7 @@ class Installed:
 
     async def _list_again(self) -> Listing | None:
         """
-        Return what the server lists for this request. None: that can't be found out.
+        Return the server's tools for this request; None if they can't be listed.
         """
         if self._list is None:
             return None
