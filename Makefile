@@ -121,6 +121,7 @@ interop: $(VENV)/.test.stamp
 
 soak: $(VENV)/.test.stamp
 	@PYTHONPATH=tests/support $(BIN)/python tests/soak/soak.py $(ARGS)
+	@PYTHONPATH=tests/support $(BIN)/python tests/soak/gateway.py $(ARGS)
 
 format: $(VENV)/.check.stamp
 	@$(BIN)/ruff check --fix-only --quiet

@@ -90,7 +90,7 @@ def is_answer(line, request_id):
 
 
 @contextmanager
-def connected(command, stderr=None, **variables):
+def connected(command, stderr=None, patience=PATIENCE, **variables):
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -98,7 +98,7 @@ def connected(command, stderr=None, **variables):
         stderr=stderr,
         env={**os.environ, **variables},
     )
-    timer = Timer(PATIENCE, process.kill)
+    timer = Timer(patience, process.kill)
     timer.start()
     try:
         yield RawClient(process)
