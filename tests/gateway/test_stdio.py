@@ -391,3 +391,17 @@ def test_ten_deaths_lose_no_call():
     killed = [parse(message["result"]) for message in got if "isError" in message["result"]]
     assert {fault.code for fault in killed} == {"mcp_server_unreachable"}
     assert len(killed) == 10
+
+
+def test_a_mistake_of_the_gateway_ends_no_connection():
+    script = (
+        "import sys\n"
+        "from toolfault.cli import main\n"
+        "from toolfault.gateway import _session\n"
+        "def judge(call, message): raise RuntimeError('planted')\n"
+        "_session.must_judge = judge\n"
+        "sys.exit(main(['gateway', '--', *sys.argv[1:]]))\n"
+    )
+    with connected([sys.executable, "-c", script, *SERVER]) as client:
+        assert client.call("weak")["result"]["isError"] is True
+        assert client.call("ok")["result"]["content"][0]["text"] == "fine"

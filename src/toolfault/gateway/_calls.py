@@ -89,7 +89,7 @@ def read_call(message: Mapping[str, Any]) -> Call | None:
     Return the request that a message is; None for an answer or a notification.
     """
     method, request_id = message.get("method"), message.get("id")
-    if not isinstance(method, str) or request_id is None:
+    if not isinstance(method, str) or not is_id(request_id):
         return None
     params = as_object(message.get("params"))
     is_modern = _VERSION in as_object(params.get("_meta"))
@@ -100,14 +100,21 @@ def is_answer(message: Mapping[str, Any]) -> bool:
     """
     Tell whether a message answers a request.
     """
-    return "method" not in message and message.get("id") is not None
+    return "method" not in message and is_id(message.get("id"))
+
+
+def is_id(value: object) -> bool:
+    """
+    Tell whether a parsed value may be the id of a request: a number or a text.
+    """
+    return isinstance(value, str | int | float)
 
 
 def key_of(request_id: object) -> str:
     """
-    Return the JSON text of an id, so that ``1``, ``"1"`` and ``1.0`` differ.
+    Return the JSON text of an id, so that ``1``, ``"1"`` and ``1.0`` differ; "" for no id.
     """
-    return json.dumps(request_id, sort_keys=True)
+    return json.dumps(request_id) if is_id(request_id) else ""
 
 
 def must_judge(call: Call, message: Mapping[str, Any]) -> bool:

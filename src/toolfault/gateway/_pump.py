@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -52,6 +52,15 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 #: Bytes in the waking pipe that are no signal numbers.
 _WAKE, _END = b"\x00", b"\xff"
+
+
+def _chunks(file: int) -> Iterator[bytes]:
+    """
+    Yield what can be read from a file descriptor until it ends.
+    """
+    with contextlib.suppress(OSError):
+        while chunk := os.read(file, _CHUNK):
+            yield chunk
 
 
 class Pump:
@@ -167,7 +176,7 @@ class Pump:
     def _read_host(self) -> None:
         splitter = LineSplitter(self._options.max_line)
         try:
-            while chunk := os.read(0, _CHUNK):
+            for chunk in _chunks(0):
                 for line in splitter.feed(chunk):
                     self._from_host(line)
             rest = splitter.rest()
@@ -243,7 +252,7 @@ class Pump:
 
     def _read_child(self, child: Child) -> None:
         splitter = LineSplitter(self._options.max_line)
-        while chunk := os.read(child.stdout, _CHUNK):
+        for chunk in _chunks(child.stdout):
             for line in splitter.feed(chunk):
                 self._from_child(line)
         rest = splitter.rest()
@@ -263,7 +272,7 @@ class Pump:
 
     def _from_child(self, line: Line) -> None:
         with self._lock:
-            data = self._session.from_server(line, time.monotonic())
+            data = self._judge(line)
             is_done = self._session.handshake_done
             is_planned, self._session.has_planned = self._session.has_planned, False
         if data is not None:
@@ -273,6 +282,13 @@ class Pump:
         if is_planned or not self._has_answered:
             self._has_answered = True
             self._wake()
+
+    def _judge(self, line: Line) -> bytes | None:
+        try:
+            return self._session.from_server(line, time.monotonic())
+        except Exception as exc:  # noqa: BLE001 -- a mistake of ours must not end the connection
+            self._note(f"could not judge a line, which leaves as it came: {type(exc).__name__}")
+            return line.data
 
     def _write_host(self, lines: Iterable[bytes]) -> None:
         with self._host_lock:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 #: How many requests that the host cancelled are remembered, for answers that come all the same.
 _MAX_CANCELLED: Final = 1000
 
+#: How many questions of the server to the host are waited for.
+_MAX_ASKED: Final = 1000
+
 #: How many subscriptions of the host are kept for a restarted server.
 _MAX_SUBSCRIPTIONS: Final = 1000
 
@@ -149,6 +152,7 @@ class Session:
         self._paused_at = 0.0
         self._handshake: str | None = None
         self._replay: dict[str, bytes] = {}
+        self._hears_changes = False
         self.unreadable = 0
         self.handshake_done = False
         self.has_planned = False
@@ -279,17 +283,27 @@ class Session:
             return message
         key = key_of(message["id"])
         if key == self._handshake:
-            self._handshake = None
-            self.handshake_done = True
-            return None
+            return self._end_handshake(message)
         opened = next((one for one in self._open.get(key, ()) if one.resend_at is None), None)
         if opened is None:
             self._note(f"dropped an answer to {key[:100]}, which waits for none")
             return None
         return self._settle(opened, message, now)
 
+    def _end_handshake(self, message: dict[str, Any]) -> Any:
+        """
+        Return what the host gets of a restarted server's handshake: that its tools may be others.
+        """
+        self._handshake = None
+        self.handshake_done = True
+        if self._hears_changes and _lists_changes(message):
+            return {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+        return None
+
     def _settle(self, opened: Open, message: dict[str, Any], now: float) -> Any:
         call = opened.call
+        if call.method == "initialize":
+            self._hears_changes = _lists_changes(message)
         if not self._is_judged(opened, message):
             self._close(opened)
             return message
@@ -333,7 +347,7 @@ class Session:
             self._keep_single(params.get("progressToken"))
 
     def _pause(self, asked: Call, now: float) -> None:
-        if asked.method == "ping":
+        if asked.method == "ping" or len(self._asked) >= _MAX_ASKED:
             return
         if not self._asked:
             self._paused_at = now
@@ -533,6 +547,14 @@ class Session:
             requests.remove(opened)
         if not requests:
             self._open.pop(opened.key, None)
+
+
+def _lists_changes(message: dict[str, Any]) -> bool:
+    """
+    Tell whether the answer to a handshake announces notifications of changed tools.
+    """
+    capabilities = as_object(as_object(message.get("result")).get("capabilities"))
+    return as_object(capabilities.get("tools")).get("listChanged") is True
 
 
 def _are_same(kept: list[Any], messages: list[Any]) -> bool:
