@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolfault._causes import causes_of, is_group, leaves_of
+from toolfault._causes import cause_of, causes_of, is_group, leaves_of
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import build_trusted
 from toolfault._judge.case import (
@@ -31,7 +31,7 @@ from toolfault._judge.case import (
 )
 from toolfault._judge.deliberate import is_raised_by_author
 from toolfault._meanings.rows import OPERATOR
-from toolfault._names import class_name
+from toolfault._names import class_name, qualified_name
 from toolfault._record import MAX_RECORD, RECORD_FACT, sanitize_record
 from toolfault._redact.values import redacting_copier
 from toolfault._text import (
@@ -48,6 +48,7 @@ from toolfault._text import (
 from toolfault._verdict import Family, Origin, Outcome, Verdict, replace
 from toolfault.errors import ToolFault
 from toolfault.rules._helpers import attr
+from toolfault.rules.mcp import HOST_ERRORS
 
 
 _UPSTREAM: Final[frozenset[Family]] = frozenset({"http", "network", "timeout", "database"})
@@ -356,7 +357,7 @@ def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
     # A timeout scope raises over the cancellation that it caused.
     links = causes_of(leaf)
     if links:
-        links = [link for link in links if not is_cancelled(link)]
+        links = [link for link in links if not (is_cancelled(link) or _is_wrapper(link))]
     if leaf is exc or not is_group(exc):
         return links
     shown = {id(leaf), *map(id, links)}
@@ -364,6 +365,15 @@ def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
         other for other in leaves_of(exc) if id(other) not in shown and not is_cancelled(other)
     ]
     return [*links, *reversed(others)]
+
+
+def _is_wrapper(exc: BaseException) -> bool:
+    """
+    Tell whether an exception is the SDK's own around what a tool raised, which its cause tells.
+    """
+    if cause_of(exc) is None or not text_of(exc).startswith("Error executing tool "):
+        return False
+    return any(qualified_name(base) in HOST_ERRORS for base in type(exc).__mro__)
 
 
 def _describe_cause(case: Case, exc: BaseException) -> str:
