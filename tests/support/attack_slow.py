@@ -10,15 +10,18 @@ validation errors. ``python tests/support/attack_slow.py [--quick] [--minutes N]
 import argparse
 import contextlib
 import statistics
+import subprocess
+import sys
 import time
 from functools import partial
 
 import anyio
 from mcp import Client
 from mcp.server import MCPServer
+from pydantic import TypeAdapter, ValidationError
 
 import hostile_schemas_server
-from toolfault import Guard
+from toolfault import Guard, parse
 from toolfault.hosting import Call
 from toolfault.integrations.mcp import install
 
@@ -28,6 +31,10 @@ LIMIT = 0.05
 
 #: How much more work a doubled input may take before its growth counts as a defect; n log n stays below it.
 GROWTH = 3.0
+
+
+#: How long one row may take, in seconds, before its process is ended.
+DEADLINE = 60.0
 
 
 def chain(depth):
@@ -57,14 +64,36 @@ def raised(text="failed", notes=(), causes=0):
     for note in notes:
         error.add_note(note)
     try:
-        for _ in range(causes):
-            try:
-                raise error
-            except ValueError as exc:
-                error = RuntimeError("failed")
-                error.__cause__ = exc
         raise error
-    except Exception as exc:
+    except ValueError as exc:
+        return exc
+
+
+def crashed(notes=(), causes=0):
+    """
+    Return an AttributeError, which counts as a crash whoever raises it, so that it is logged with its traceback.
+    """
+    error = AttributeError("failed")
+    for _ in range(causes):
+        error.__cause__ = raised()
+        outer = AttributeError("failed")
+        outer.__cause__ = error
+        error = outer
+    for note in notes:
+        error.add_note(note)
+    try:
+        raise error
+    except AttributeError as exc:
+        return exc
+
+
+def refused(size):
+    """
+    Return the validation error of a model whose every item is wrong.
+    """
+    try:
+        TypeAdapter(list[int]).validate_python(["x"] * size)
+    except ValidationError as exc:
         return exc
 
 
@@ -75,11 +104,13 @@ FAILURES = {
         raised(" ".join(f"/tmp/{n}" for n in range(size))),
         {f"k{n}": f"v{n}" for n in range(size)},
     ),
-    "notes": lambda size: (raised(notes=["n" * 100] * size), {}),
-    "a long note": lambda size: (raised(notes=["\n" * size * 10]), {}),
-    "causes": lambda size: (raised(causes=min(size, 2_000)), {}),
+    "notes": lambda size: (crashed(notes=["n" * 100] * size), {}),
+    "a long note": lambda size: (crashed(notes=["\n" * size * 10]), {}),
+    "causes": lambda size: (crashed(causes=min(size, 2_000)), {}),
     "a long text": lambda size: (raised("password=" * size), {}),
     "a text of another alphabet": lambda size: (raised("ä" * size * 10), {}),
+    "a validation error in the body": lambda size: (refused(size), {}),
+    "refused arguments": lambda size: (refused(size), {"numbers": ["x"] * size}),
 }
 
 
@@ -131,10 +162,45 @@ def judged(name, size):
     guard = Guard()
     guard.judge(raised(), Call(tool="tool", function=raised))
     exc, arguments = FAILURES[name](size)
-    call = Call(tool="tool", arguments=arguments, function=raised)
+    phase = "arguments" if name == "refused arguments" else "body"
+    call = Call(tool="tool", arguments=arguments, function=main, phase=phase)
     begin = time.process_time()
     guard.to_result(guard.judge(exc, call))
     return time.process_time() - begin
+
+
+#: Results that a peer sends, at a size.
+ANSWERS = {
+    "received violations": lambda size: {"violations": [{"field": f"f{n}", "message": "x"} for n in range(size)]},
+    "received members": lambda size: {f"member_{n}": "x" for n in range(size)},
+    "a received message": lambda size: {"message": "retry after " * size},
+    "received causes": lambda size: {"cause_chain": ["x"] * size},
+}
+
+
+def parsed(name, size):
+    envelope = {"code": "internal", "message": "failed", "category": "permanent", "retryable": False}
+    answer = {"content": [], "isError": True, "structuredContent": {**envelope, **ANSWERS[name](size)}}
+    begin = time.process_time()
+    str(parse(answer))
+    return time.process_time() - begin
+
+
+def timed(name, size):
+    """
+    Return the seconds that a row takes in a process of its own, `DEADLINE` if it does not end.
+    """
+    command = [sys.executable, __file__, "--row", name, "--size", str(size)]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, timeout=DEADLINE, text=True)  # noqa: S603 -- this file
+    except subprocess.TimeoutExpired:
+        return DEADLINE
+    return float(done.stdout)
+
+
+def print_seconds(name, size):
+    row = judged if name in FAILURES else parsed
+    print(min(row(name, size) for _ in range(3)))
 
 
 def report(what, reference, ours, is_defect):
@@ -155,12 +221,12 @@ def main(quick: bool = False, minutes: float = 1.0) -> int:
         if time.monotonic() < end:
             what, plain, guarded = anyio.run(names, count)
             defects += report(what, plain, guarded, guarded - plain > LIMIT)
-    print(f"\n{'judged':<40} {'size n':>9} {'2 n':>9}  seconds of processor time")
-    for name in FAILURES:
+    print(f"\n{'judged or parsed':<40} {'size n':>9} {'2 n':>9}  seconds of processor time")
+    for name in (*FAILURES, *ANSWERS):
         size = 1_000 if quick else 8_000
         if time.monotonic() > end:
             break
-        once, twice = (min(judged(name, n) for _ in range(3)) for n in (size, 2 * size))
+        once, twice = (timed(name, n) for n in (size, 2 * size))
         grows = twice > GROWTH * once and twice > LIMIT / 10
         defects += report(name, once, twice, grows or twice > 4 * LIMIT)
     print(f"{defects} defects")
@@ -171,5 +237,10 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true")
     options.add_argument("--minutes", type=float, default=1.0)
+    options.add_argument("--row", help="print the seconds of one row; used by the program itself")
+    options.add_argument("--size", type=int, default=1_000)
     given = options.parse_args()
+    if given.row:
+        print_seconds(given.row, given.size)
+        raise SystemExit
     raise SystemExit(min(main(given.quick, given.minutes), 100))

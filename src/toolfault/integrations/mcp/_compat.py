@@ -48,3 +48,16 @@ def checks_errors() -> bool:
         if frame.f_code.co_name == "call_fn_with_arg_validation":
             return getattr(frame.f_locals.get("self"), "output_schema", None) is not None
     return False
+
+
+def copy_schema(value: Any) -> Any:
+    """
+    Return a copy of a JSON schema, for four times less than `copy.deepcopy`.
+    """
+    if type(value) is dict:
+        members: dict[str, Any] = value
+        return {key: copy_schema(item) for key, item in members.items()}
+    if type(value) is list:
+        items: list[Any] = value
+        return [copy_schema(item) for item in items]
+    return value

@@ -4,13 +4,12 @@ What all kinds of servers share: one guard, options of tools, schemas that admit
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Final, NamedTuple
 
 from mcp.types import CallToolResult, Tool
 
 from toolfault.hosting import Call, Guard, last_resort, log, log_exception, widen_schema
-from toolfault.integrations.mcp._compat import IS_1, OUTPUT_SCHEMA
+from toolfault.integrations.mcp._compat import IS_1, OUTPUT_SCHEMA, copy_schema
 from toolfault.integrations.mcp._declared import Watch, code_of, publish_codes
 from toolfault.integrations.mcp._guarded import options_of
 from toolfault.integrations.mcp._results import protocol_error_for, to_call_tool_result
@@ -123,7 +122,7 @@ class Host:
             )
         if len(self._schemas) >= _MAX_SCHEMAS:
             self._schemas.clear()
-        self._schemas[name] = (copy.deepcopy(schema), widened)
+        self._schemas[name] = (copy_schema(schema), widened)
         return widened
 
 

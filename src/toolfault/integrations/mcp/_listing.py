@@ -11,7 +11,6 @@ next call.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -20,7 +19,7 @@ from mcp.types import Tool
 
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import BoundedValidator, log
-from toolfault.integrations.mcp._compat import INPUT_SCHEMA, IS_1
+from toolfault.integrations.mcp._compat import INPUT_SCHEMA, IS_1, copy_schema
 from toolfault.integrations.mcp._declared import codes_in_meta
 
 
@@ -39,7 +38,7 @@ class _Checker:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         # A copy: the author may change the original in place.
-        self.schema = copy.deepcopy(schema)
+        self.schema: dict[str, Any] = copy_schema(schema)
         self.validator: BoundedValidator | None = None
         self.is_reported = False
 
