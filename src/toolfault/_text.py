@@ -126,17 +126,16 @@ def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
     except BaseException:  # noqa: BLE001 -- a metaclass may raise anything
         return None
     (arg,) = args
-    if shown_by is BaseException.__str__:
-        if type(arg) is str:
-            return arg[:WINDOW]
-        if arg is None:
-            return ""
-        return (
-            _text_or_none(arg)
-            if issubclass(type(arg), (dict, list, tuple, bytes, bytearray))
-            else None
-        )
-    return _text_or_none(arg) if shown_by is KeyError.__str__ else None
+    if shown_by is KeyError.__str__:
+        return _text_or_none(arg)
+    if shown_by is not BaseException.__str__:
+        return None
+    if type(arg) is str:
+        return arg[:WINDOW]
+    if arg is None:
+        return ""
+    is_container = issubclass(type(arg), (dict, list, tuple, bytes, bytearray))
+    return _text_or_none(arg) if is_container else None
 
 
 def _text_or_none(value: object) -> str | None:
@@ -451,8 +450,9 @@ def ends_of(text: str) -> str:
 
 def cut_middle(text: str, limit: int) -> str:
     """
-    Return at most *limit* bytes of UTF-8 of a text: its two ends, with the number of characters
-    that are left out between them.
+    Return at most *limit* bytes of UTF-8 of a text: its two ends.
+
+    Between them stands the number of characters that are left out.
     """
     if len(text) * 4 <= limit or len(text.encode("utf-8", "surrogatepass")) <= limit:
         return text

@@ -157,12 +157,9 @@ def _agent_framework(content: Any) -> object:
     exception = member(content, "exception")
     if exception is None:
         return None
-    said = member(content, "result")
-    return (
-        exception
-        if isinstance(exception, BaseException)
-        else _result(said or exception, failed=True)
-    )
+    if isinstance(exception, BaseException):
+        return exception
+    return _result(member(content, "result") or exception, failed=True)
 
 
 def _text_item(item: Any) -> Result | None:
@@ -183,11 +180,9 @@ def _mcp_use(error: Any) -> Result | None:
 
 def _google_adk(answer: Any) -> Result | None:
     said = member(answer, "error")
-    return (
-        _result(said, failed=True)
-        if isinstance(said, str) and said and len(_member_names(answer)) == 1
-        else None
-    )
+    if not isinstance(said, str) or not said or len(_member_names(answer)) != 1:
+        return None
+    return _result(said, failed=True)
 
 
 #: How many items of a list are looked at.

@@ -111,14 +111,14 @@ def failure_of(
     envelope = fault.envelope
     blocked = envelope.code is McpErrorCode.NETWORK_BLOCKED
     kind = "governance" if blocked else _CLASS_OF[envelope.category]
-    known = fault.facts.get("id")
+    known: Any = fault.facts.get("id")
+    if not isinstance(known, str) or not known:
+        known = os.urandom(6).hex()
     failure: dict[str, Any] = {
         "class": kind,
         "code": _BLOCKED if blocked else envelope.code.value,
         "retryable": envelope.retryable and kind == "reliability",
-        "correlationId": encodable(
-            correlation_id or (known if isinstance(known, str) else "") or os.urandom(6).hex()
-        ),
+        "correlationId": encodable(correlation_id or known),
     }
     if envelope.retry_after_seconds is not None:
         failure["retryNotBefore"] = math.ceil((clock() + envelope.retry_after_seconds) * 1000)

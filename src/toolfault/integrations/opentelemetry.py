@@ -7,10 +7,8 @@ docs/gen-ai/mcp.md, status Development), and stand under ``toolfault.`` where th
 Rule 1: no message, argument or result becomes an attribute.
 Rule 2: every attribute of a metric, and every name of a span, has few values, whatever a peer
 sends: a tool's name is ``_OTHER`` until the tool is known to exist.
-Rule 3: an error that a retry mended is not recorded on the call; a cancellation is recorded as no
-error.
-Rule 4: ``error.type`` keeps the convention's words; which error it was, ``toolfault.error.code``
-says.
+Rule 3: a call that succeeds after a retry has no error; a cancellation is no error either.
+Rule 4: ``error.type`` has the convention's words, ``toolfault.error.code`` our code.
 """
 
 from __future__ import annotations
@@ -246,11 +244,8 @@ class Telemetry:
         with self._span("call_tool", SpanKind.INTERNAL, before, {}) as span:
 
             def end_call(retried: Retried[Any]) -> None:
-                fault, stopped, named = (
-                    retried.fault,
-                    {"toolfault.retry.stopped": retried.stopped},
-                    self._name_attributes(name),
-                )
+                fault, named = retried.fault, self._name_attributes(name)
+                stopped: Attributes = {"toolfault.retry.stopped": retried.stopped}
                 if fault is not None:
                     self._client_failures.add(1, {**_class_attributes(fault), **stopped, **named})
                 if span.is_recording():
@@ -326,12 +321,9 @@ class _Tools:
         """
         Remember the name of a tool, unless there are too many, or it is too long or not printable.
         """
-        if (
-            name is not None
-            and len(self._known) < _MAX_TOOLS
-            and len(name) <= _MAX_NAME
-            and name.isprintable()
-        ):
+        if name is None or len(self._known) >= _MAX_TOOLS:
+            return
+        if len(name) <= _MAX_NAME and name.isprintable():
             self._known.add(name)
 
     def label(self, name: str | None) -> str:
@@ -392,11 +384,9 @@ def _why_raised(exc: Exception) -> Attributes:
     """
     Return the attributes of an exception that left a handler: a protocol error, or a crash.
     """
-    code = (
-        _INVALID_PARAMS
-        if isinstance(exc, ValidationError)
-        else getattr(getattr(exc, "error", None), "code", None)
-    )
+    code = getattr(getattr(exc, "error", None), "code", None)
+    if isinstance(exc, ValidationError):
+        code = _INVALID_PARAMS
     if not isinstance(code, int):
         return {_ERROR: type(exc).__qualname__}
     status = _status_of(code)
@@ -411,9 +401,9 @@ def _proves_tool(fault: ToolFault | None) -> bool:
     """
     Tell whether the end of an attempt proves that there is such a tool.
     """
-    return fault is None or (
-        fault.code is not McpErrorCode.TOOL_NOT_FOUND and fault.found_in not in _NO_RESULT
-    )
+    if fault is None:
+        return True
+    return fault.code is not McpErrorCode.TOOL_NOT_FOUND and fault.found_in not in _NO_RESULT
 
 
 def _is_error(result: object) -> bool:
@@ -430,11 +420,10 @@ def _name_in(ctx: Any) -> str | None:
     Return the name in a request: the SDK's contexts have it as it came, FastMCP's as a model.
     """
     params: Mapping[str, Any] | None = getattr(ctx, "params", None)
-    name = (
-        getattr(getattr(ctx, "message", None), "name", None)
-        if params is None
-        else params.get("name")
-    )
+    if params is None:
+        name = getattr(getattr(ctx, "message", None), "name", None)
+    else:
+        name = params.get("name")
     return name if isinstance(name, str) else None
 
 

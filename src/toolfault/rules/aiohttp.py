@@ -128,11 +128,9 @@ def _inner(exc: BaseException) -> BaseException | None:
 def _connect(exc: BaseException) -> Verdict:
     verdict = connecting(_inner(exc))
     host = attr(exc, "host")
-    return (
-        replace(verdict, urls=(str.__str__(host),))
-        if issubclass(type(host), str) and host
-        else verdict
-    )
+    if not issubclass(type(host), str) or not host:
+        return verdict
+    return replace(verdict, urls=(str.__str__(host),))
 
 
 def _proxy(exc: BaseException) -> Verdict:

@@ -285,11 +285,9 @@ def unicode_error(exc: BaseException) -> Verdict:
     encoding, start = short_line(str_attr(exc, "encoding"), 32), int_attr(exc, "start")
     where = f" at position {start}" if start is not None else ""
     wanted = f"valid {encoding}" if encoding else "valid in its encoding"
-    what = (
-        "The text that the tool writes"
-        if isinstance(exc, UnicodeEncodeError)
-        else "The data that the tool read"
-    )
+    what = "The data that the tool read"
+    if isinstance(exc, UnicodeEncodeError):
+        what = "The text that the tool writes"
     return permanent(f"{what} is not {wanted}{where}", family="data")
 
 

@@ -53,17 +53,19 @@ def _call(exc: BaseException) -> Verdict:
     if answered is not None:
         return _http(exc, answered if status is None else status, response)
     code = attr(exc, "grpc_status_code")
-    name = grpc.status_name(code) or (
-        int_attr(exc, "grpc_status_code") if type(code) is int else None
-    )
+    name = grpc.status_name(code) or (code if type(code) is int else None)
     if name is not None:
-        told = _retry_details(exc)
-        if told == grpc.RetryDetails():
-            # Without grpcio-status the library leaves the details in the metadata.
-            told = grpc.read_trailers(response)
-        text = (str_attr(exc, "message") or "")[:_LOOK]
-        return grpc.verdict_for(name, text=text, **told._asdict(), quote=text or None, peer=_PEER)
+        return _grpc(exc, name, response)
     return permanent(f"The call to {_API} failed") if status is None else _http(exc, status, None)
+
+
+def _grpc(exc: BaseException, name: str | int, response: object) -> Verdict:
+    told = _retry_details(exc)
+    if told == grpc.RetryDetails():
+        # Without grpcio-status the library leaves the details in the metadata.
+        told = grpc.read_trailers(response)
+    text = (str_attr(exc, "message") or "")[:_LOOK]
+    return grpc.verdict_for(name, text=text, **told._asdict(), quote=text or None, peer=_PEER)
 
 
 def _http(exc: BaseException, status: int, response: object) -> Verdict:
@@ -163,16 +165,18 @@ def _gave_up(exc: BaseException) -> Verdict:
     Judge by the last attempt's exception, which is its cause; without one, time ran out.
     """
     cause = attr(exc, "cause")
-    return Verdict(
-        code=McpErrorCode.TOOL_TIMEOUT,
-        sentence=f"{_PEER} did not answer in time, although the tool tried repeatedly",
-        advice=LATER,
-        family="timeout",
-        origin="upstream",
-        judge_instead=cause
-        if issubclass(type(cause), BaseException) and cause is not exc
-        else None,
-    )
+    if not issubclass(type(cause), BaseException) or cause is exc:
+        return _TRIED
+    return replace(_TRIED, judge_instead=cause)
+
+
+_TRIED: Final = Verdict(
+    code=McpErrorCode.TOOL_TIMEOUT,
+    sentence=f"{_PEER} did not answer in time, although the tool tried repeatedly",
+    advice=LATER,
+    family="timeout",
+    origin="upstream",
+)
 
 
 _CORE: Final[dict[str, Rule]] = {

@@ -143,10 +143,10 @@ def _bytes(value: object) -> bytes:
 
 def _answer(call: object, method: str) -> Any:
     try:
-        # Of a call that has not ended, grpc's methods wait until it has.
-        return (
-            None if method != "done" and _answer(call, "done") is False else getattr(call, method)()
-        )
+        if method != "done" and _answer(call, "done") is False:
+            # Until a call has ended, grpc's methods wait.
+            return None
+        return getattr(call, method)()
     except Exception:  # noqa: BLE001 -- the base class has none of the methods, a half-built call no state
         return None
 

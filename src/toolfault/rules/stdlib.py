@@ -295,11 +295,9 @@ def _stdlib_verdict(exc: BaseException) -> Verdict | None:
         rule = _NETWORK.get(qualified_name(cls))
         if rule is not None:
             return rule if isinstance(rule, Verdict) else rule(exc)
-    return (
-        os_error(exc)
-        if int_attr(exc, "errno") is not None or isinstance(exc, ConnectionError | TimeoutError)
-        else None
-    )
+    if int_attr(exc, "errno") is None and not isinstance(exc, ConnectionError | TimeoutError):
+        return None
+    return os_error(exc)
 
 
 def _url_status(exc: BaseException) -> Verdict:

@@ -201,9 +201,7 @@ def recognise(obj: object) -> ToolFault | None:
     """
     body = as_mapping(obj)
     if "status" in body and "body" in body:
-        inner = as_mapping(body["body"])
-        known = is_problem(inner) or is_a2a(as_mapping(inner.get("error")).get("details"))
-        return decode(body, binding="http") if known else None
+        return decode(body, binding="http") if _is_http_body(as_mapping(body["body"])) else None
     if is_problem(body):
         return decode(body, binding="http")
     error = as_mapping(body.get("error")) or body
@@ -214,6 +212,10 @@ def recognise(obj: object) -> ToolFault | None:
     if read_record(as_mapping(error.get("data")).get(RECORD_KEY)) is None:
         return None
     return decode(error, profile=profile_of(error) or "official")
+
+
+def _is_http_body(body: Mapping[Any, Any]) -> bool:
+    return is_problem(body) or is_a2a(as_mapping(body.get("error")).get("details"))
 
 
 # ---- writing

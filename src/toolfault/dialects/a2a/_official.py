@@ -256,20 +256,16 @@ class A2AError:
         details = error.get("details")
         kind = outer.get("type")
         # The last part of a problem's type is the reason in kebab case.
-        reason = (
-            kind[-MAX_NAME:].rpartition("/")[2].replace("-", "_").upper()
-            if isinstance(kind, str)
-            else None
-        )
         metadata = _metadata(details)
-        if reason is not None and metadata is None:
-            metadata = outer
+        reason = None
+        if isinstance(kind, str):
+            reason = kind[-MAX_NAME:].rpartition("/")[2].replace("-", "_").upper()
+            metadata = outer if metadata is None else metadata
         # A status line with one meaning counts for more than a body, which another hop may have
         # made.
-        name = _str_or_empty(error.get("status"))
-        canonical_name = (
-            name if status not in PLAIN and name in GRPC_STATUSES[1:] else canonical(status)
-        )
+        canonical_name = _str_or_empty(error.get("status"))
+        if status in PLAIN or canonical_name not in GRPC_STATUSES[1:]:
+            canonical_name = canonical(status)
         return cls(
             code=_number(details, reason, canonical_name),
             message=_str_or_empty(error.get("message"))

@@ -190,11 +190,9 @@ def _decode_tool_result(
 def _codes_without_marker(record: object) -> set[int]:
     # A number that nobody knows has no marker either.
     kept = read_record(record)
-    return (
-        {kept.code}
-        if kept is not None and isinstance(kept.code, int) and kept.code not in MARKERS
-        else set()
-    )
+    if kept is None or not isinstance(kept.code, int) or kept.code in MARKERS:
+        return set()
+    return {kept.code}
 
 
 def _as_it_came(
@@ -216,11 +214,9 @@ def _as_it_came(
             body = ErrorPayload.from_wire(body).for_protocol(protocol).to_wire()
         except InvalidPayload:
             return None
-        if (
-            body.keys() & {"content", "isError"}
-            or body["code"] != out.code
-            or body["code"] not in sendable
-        ):
+        if body["code"] != out.code or out.code not in sendable:
+            return None
+        if body.keys() & {"content", "isError"}:
             return None
     else:
         body = respell(body, protocol)

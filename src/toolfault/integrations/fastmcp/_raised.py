@@ -164,28 +164,25 @@ def protocol_error_for(exc: BaseException, guard: Guard) -> MCPError | None:
     return MCPError(code, guard.safe_text(message), json_safe(data))
 
 
+#: Modules of tools that are made from other tools, or from an OpenAPI document.
+_MADE_TOOLS: Final = ("fastmcp.tools.tool_transform", "fastmcp.server.providers.openapi")
+
+
 def reinterpret(raised: Raised, known: ToolInfo) -> tuple[BaseException, Phase]:
     """
     Return what FastMCP's own exceptions mean where their classes and places do not say it.
     """
     exc = raised.exc
     if known.proxied and is_of(exc, RuntimeError) and is_raised_inside(exc, ("fastmcp.client",)):
-        # No connection, says the client before it sends anything.
-        return (
-            unreachable(exc, "carries this tool out")
-            if "failed to connect" in text_of(exc)
-            else exc
-        ), "body"
-    # Tools that are made from other tools, or from an OpenAPI document, check arguments in what
-    # looks like a body.
+        # The client says so before it sends anything.
+        if "failed to connect" in text_of(exc):
+            return unreachable(exc, "carries this tool out"), "body"
+        return exc, "body"
+    # Such tools check arguments in what looks like a body.
     if raised.refusal is not None and not _ran(known.function, raised.refusal):
         return exc, "arguments"
-    made = ("fastmcp.tools.tool_transform", "fastmcp.server.providers.openapi")
-    if (
-        is_of(exc, ValidationError, TypeError)
-        and is_raised_inside(exc, made)
-        and not _ran(known.function, exc)
-    ):
+    is_refusal = is_of(exc, ValidationError, TypeError) and is_raised_inside(exc, _MADE_TOOLS)
+    if is_refusal and not _ran(known.function, exc):
         fault = ToolFault(McpErrorCode.INVALID_ARGUMENTS, text_of(exc), outcome="not_executed")
         fault.facts["origin"] = "adapter"
         return fault, "arguments"

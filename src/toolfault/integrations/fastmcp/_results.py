@@ -122,18 +122,19 @@ def _member(value: Any, name: str) -> Any:
     return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
 
 
+def _encodable_block(block: Any) -> Any:
+    if _is_encodable(block):
+        return block
+    return type(block).model_validate(json_safe(block.model_dump(by_alias=True), _MAX_DEPTH))
+
+
 def sanitize_result(result: ToolResult) -> ToolResult:
     """
     Return a result that every serializer takes, the same one if it was so already.
     """
     if all(_is_encodable(block) for block in result.content):
         return result
-    content = [
-        block
-        if _is_encodable(block)
-        else type(block).model_validate(json_safe(block.model_dump(by_alias=True), _MAX_DEPTH))
-        for block in result.content
-    ]
+    content = list(map(_encodable_block, result.content))
     # What the text says, the structured value often says too.
     structured: Any = json_safe(result.structured_content, _MAX_DEPTH)
     return result.model_copy(update={"content": content, "structured_content": structured})

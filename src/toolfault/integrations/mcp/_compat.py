@@ -30,12 +30,12 @@ def protocol_error(code: int, message: str, data: Any) -> Exception:
     """
     Return a protocol error of the installed major.
     """
-    made: Exception = (
-        ProtocolError(ErrorData(code=code, message=message, data=data))
-        if IS_1
-        else ProtocolError(code, message, data)
-    )
-    return made
+    error: Exception
+    if IS_1:
+        error = ProtocolError(ErrorData(code=code, message=message, data=data))
+    else:
+        error = ProtocolError(code, message, data)
+    return error
 
 
 def checks_errors() -> bool:

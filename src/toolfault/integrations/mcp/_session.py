@@ -250,13 +250,10 @@ class _RetryingSession:
             # A group of sessions: each server pays for its own failures.
             owner = getattr(self._session, "_tool_to_session", {}).get(name, self._session)
             retry = self._servers.for_server(owner)
-        return (
-            retry
-            if on_attempt is None
-            else replace(
-                retry, on_attempt=(*retry.all_hooks, *Retry(on_attempt=on_attempt).all_hooks)
-            )
-        )
+        if on_attempt is None:
+            return retry
+        hooks = (*retry.all_hooks, *Retry(on_attempt=on_attempt).all_hooks)
+        return replace(retry, on_attempt=hooks)
 
     async def _tool(self, name: str) -> Any:
         """
@@ -274,20 +271,16 @@ class _RetryingSession:
     async def _list_tools(self) -> dict[str, Any] | None:
         tools: dict[str, Any] = {}
         cursor: str | None = None
-        longest = self._retry.timeout
+        timeout = self._retry.timeout
+        longest = _LISTING_SECONDS if timeout is None else min(timeout, _LISTING_SECONDS)
         try:
-            with anyio.fail_after(
-                _LISTING_SECONDS if longest is None else min(longest, _LISTING_SECONDS)
-            ):
+            with anyio.fail_after(longest):
                 for _ in range(_MAX_PAGES):
                     page = await self._page(cursor)
                     tools |= {tool.name: tool for tool in page.tools}
                     # An empty cursor would begin again.
-                    cursor = (
-                        page.next_cursor
-                        if hasattr(page, "next_cursor")
-                        else getattr(page, "nextCursor", None)
-                    )
+                    spelling = "next_cursor" if hasattr(page, "next_cursor") else "nextCursor"
+                    cursor = getattr(page, spelling, None)
                     if not cursor:
                         break
         except Exception as exc:  # noqa: BLE001 -- whatever stands in the way: without hints nothing is repeated for them
@@ -340,11 +333,8 @@ def _sdk_sessions() -> tuple[type, ...]:
     import mcp  # noqa: PLC0415 -- `Client` is asked for by name: mcp 1.x has none
 
     client: type | None = getattr(mcp, "Client", None)
-    return (
-        (ClientSession, ClientSessionGroup)
-        if client is None
-        else (ClientSession, ClientSessionGroup, client)
-    )
+    sessions = (ClientSession, ClientSessionGroup)
+    return sessions if client is None else (*sessions, client)
 
 
 _TAKES_META: Final = _sdk_sessions()
