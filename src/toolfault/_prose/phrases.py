@@ -748,6 +748,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"\b@secrets? (?:is |are |was |were |has |have |been |not |no ){1,3}(?:invalid|"
                 r"expired|missing|revoked)"
             ),
+            r"\b@secrets? missing\b",
             (
                 r"\b@secrets? (?:is |are |was |not |no ){1,3}(?:required|rejected|incorrect|valid|"
                 r"configured|provided|set)"
@@ -766,6 +767,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"\bsignaturedoesnotmatch\b"
             ),
             r"\b(?:missing|invalid|no) (?:\w{1,20} )?(?:authorization|authentication) header\b",
+            r"\b(?:authorization|authentication) headers? (?:is |was )?(?:missing|required|invalid)",
             (
                 r"@cannot (?:automatically )?(?:locate|find|load|retrieve|read|determine|"
                 r"obtain) (?:\w{1,20} ){0,3}(?:@secret|username)s?\b"
@@ -860,8 +862,19 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     # The server's side, in English.
     (
         _SERVER_DOWN,
-        "internal server|again |try later",
-        (r"internal server error|(?:try|retry) again (?:later|soon|in)\b|\b(?:try|retry) later",),
+        "internal server|again |try later|retry|wait |reset before",
+        (
+            (
+                r"internal server error|(?:try|retry) again (?:later|soon|in|after)\b|"
+                r"\b(?:try|retry) later"
+            ),
+            r"\bretry-after: ?\d|\bretry (?:in|after) \d{1,5} ?(?:s|m|h|ms|sec|min|hour)",
+            (
+                r"\bwait (?:for |at least |about )?\d{1,5} ?(?:s|sec|second|m|min|minute|h|hour)s?\b"
+                r"[^\n]{0,10}\b(?:before|and|then) (?:re-?)?try"
+            ),
+            r"\bdisconnect/reset before headers\b",
+        ),
     ),
     (
         _BROKEN,
