@@ -196,8 +196,9 @@ def tests_by_line(clone):
     """
     settings = "[run]\nsource = toolfault\ndynamic_context = test_function\n"
     (clone.root / "mutants.coveragerc").write_text(settings)
-    command = [str(clone.python), "-m", "coverage", "run", "--rcfile=mutants.coveragerc", "-m", "pytest", "-q", "-x"]
-    subprocess.run([*command, "-p", "no:randomly"], cwd=clone.root, check=True, stdout=subprocess.DEVNULL)
+    command = [str(clone.python), "-m", "coverage", "run", "--rcfile=mutants.coveragerc", "-m", "pytest", "-q"]
+    # A test that tracing makes fail covers its lines all the same.
+    subprocess.run([*command, "-p", "no:randomly"], cwd=clone.root, check=False, stdout=subprocess.DEVNULL)
     data = CoverageData(str(clone.root / ".coverage"))
     data.read()
     files = {path.stem: str(path.relative_to(clone.root)) for path in sorted((clone.root / "tests").rglob("test_*.py"))}
