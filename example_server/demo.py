@@ -1,6 +1,5 @@
 """
-The demo: calls every tool of Leaf & Ledger once so that it works and once for each way to fail, and
-shows what arrives.
+The demo: calls every tool of Leaf & Ledger, once for each way to fail, and shows what arrives.
 
 Exit status 0 means that each of the ten codes was really seen.
 """
@@ -272,7 +271,8 @@ class Demo:
         code = None if fault is None else fault.code
         if code is not step.fails:
             self.surprises.append(
-                f"{step.tool} ({step.why}): {code or 'it works'} instead of {step.fails or 'working'}"
+                f"{step.tool} ({step.why}): {code or 'it works'} "
+                f"instead of {step.fails or 'working'}"
             )
         return result, fault
 
@@ -318,7 +318,8 @@ class Demo:
         async with connected("server.py", log) as client:
             tools = (await client.list_tools()).tools
             self.say(
-                f"Connected: {len(tools)} tools, MCP {client.protocol_version}. First, every tool works:"
+                f"Connected: {len(tools)} tools, MCP {client.protocol_version}. "
+                "First, every tool works:"
             )
             for step in WORKS:
                 await self.call(client, step)

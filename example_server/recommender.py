@@ -1,9 +1,8 @@
 """
-The upstream MCP server of Leaf & Ledger: an old program that finds teas for a taste. It does not
-use toolfault.
+The upstream MCP server of Leaf & Ledger: an old program that finds teas for a taste.
 
-It runs under a watchdog from the standard library: a call that takes too long ends the process,
-then and there.
+It does not use toolfault. It runs under a watchdog from the standard library: a call that takes too
+long ends the process at once.
 """
 
 from __future__ import annotations

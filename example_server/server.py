@@ -59,8 +59,7 @@ logging.getLogger("httpx").setLevel(logging.WARNING)
 @dataclass(frozen=True)
 class Firm:
     """
-    What the tools work with: the books, a folder for files, the office, the customs desk, and the
-    way out.
+    What the tools work with: books, a folder for files, the office, the customs desk, a proxy.
     """
 
     shop: Shop
@@ -161,7 +160,8 @@ def price_per_cup(sku: str, ctx: Ctx) -> float:
     Tell what a cup of a tea costs, in euros.
 
     Shows `invalid_arguments`: the shop raises a ValueError for an unknown tea, on purpose.
-    Shows `tool_panicked`: a tasting sachet (`SEN-2`) holds less than one cup, and the shop divides by zero.
+    Shows `tool_panicked`: a tasting sachet (`SEN-2`) holds less than one cup, and the shop divides
+    by zero.
     """
     return firm_of(ctx).shop.price_per_cup_cents(sku) / 100
 
@@ -177,7 +177,8 @@ def place_order(
     """
     Order a tea for a customer, under a reference that was not used before.
 
-    Shows `invalid_arguments`: a used reference, an unknown customer or more than is in stock breaks a constraint.
+    Shows `invalid_arguments`: a used reference, an unknown customer or more than is in stock breaks
+    a constraint.
     Shows `internal`, transient: while a stocktaking is open, the database is locked.
     """
     return firm_of(ctx).shop.place_order(reference, customer, sku, quantity)
@@ -198,7 +199,8 @@ def open_stocktaking(ctx: Ctx) -> str:
     """
     Open a stocktaking: the books can be read, but not written, until it is closed.
 
-    A second connection to the database holds an exclusive transaction; that is what makes `place_order` fail.
+    A second connection to the database holds an exclusive transaction; that is what makes
+    `place_order` fail.
     """
     firm_of(ctx).shop.open_stocktaking()
     return "The stocktaking is open."
@@ -278,7 +280,8 @@ async def exchange_rate(
     """
     Tell what one euro buys, today or on a past day.
 
-    Shows `quota_exceeded`: the office's plan allows one past day a minute, then it answers 429 with Retry-After.
+    Shows `quota_exceeded`: the office's plan allows one past day a minute, then it answers 429 with
+    Retry-After.
     """
     found = await ask(firm_of(ctx).office, f"/rates/{day or 'latest'}", currency=currency)
     return cast("float", found["rate"])
@@ -302,7 +305,8 @@ async def shipping_quote(
 
     Shows `permission_denied`: the contract does not cover AQ and KP (403).
     Shows `internal`, transient: the route to NO is closed (503 with Retry-After).
-    Shows `tool_timeout`: for PN the carrier asks four ports, and that takes longer than this server waits.
+    Shows `tool_timeout`: for PN the carrier asks four ports, and that takes longer than this server
+    waits.
     """
     return Quote(**await ask(firm_of(ctx).office, f"/quotes/{country}", kilos=kilos))
 
@@ -312,7 +316,8 @@ async def track_parcel(number: Annotated[str, Field(pattern=r"^[A-Z]{3}-\d{4}$")
     """
     Tell where a parcel is; its number begins with its depot, as `HAM-1042`.
 
-    Shows `internal`, transient, and the way out: a depot that was not asked before answers 503 twice while it reads
+    Shows `internal`, transient, and the way out: a depot that was not asked before answers 503
+    twice while it reads
     its index, each time with `Retry-After: 1`; then it works.
     """
     found = await ask(firm_of(ctx).office, f"/parcels/{number}")
@@ -324,7 +329,8 @@ async def customs_duty(country: Country, euros: Annotated[float, Field(gt=0)], c
     """
     Tell the customs duty for a parcel, in euros.
 
-    Shows `internal`, transient: outside the EU the customs desk must be asked, and nobody listens on its port.
+    Shows `internal`, transient: outside the EU the customs desk must be asked, and nobody listens
+    on its port.
     """
     if country in {"NL", "DE", "FR", "IT"}:
         return 0.0
@@ -355,7 +361,8 @@ async def recommend(
     """
     Recommend three teas for a taste; an upstream MCP server knows which kinds suit it.
 
-    Shows `mcp_server_unreachable`: for `smoky` that server loops, and its own watchdog kills it during the call.
+    Shows `mcp_server_unreachable`: for `smoky` that server loops, and its own watchdog kills it
+    during the call.
     """
     teas = await anyio.to_thread.run_sync(firm_of(ctx).shop.search)
     program = StdioServerParameters(command=sys.executable, args=[str(RECOMMENDER)])

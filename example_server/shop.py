@@ -38,7 +38,8 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE teas (
     sku         TEXT PRIMARY KEY,
     name        TEXT NOT NULL,
-    kind        TEXT NOT NULL CHECK (kind IN ('green', 'black', 'oolong', 'white', 'dark', 'herbal')),
+    kind        TEXT NOT NULL
+                CHECK (kind IN ('green', 'black', 'oolong', 'white', 'dark', 'herbal')),
     origin      TEXT NOT NULL,
     grams       INTEGER NOT NULL CHECK (grams > 0),
     price_cents INTEGER NOT NULL CHECK (price_cents > 0),
@@ -163,7 +164,8 @@ class Shop:
         """
         with self._books() as db:
             rows = db.execute(
-                "SELECT * FROM teas WHERE (name || ' ' || origin) LIKE ? AND kind = coalesce(?, kind)"
+                "SELECT * FROM teas"
+                " WHERE (name || ' ' || origin) LIKE ? AND kind = coalesce(?, kind)"
                 " ORDER BY price_cents, sku LIMIT ?",
                 (f"%{text}%", kind, limit),
             ).fetchall()
@@ -242,9 +244,12 @@ class Shop:
         Return the headings and rows of a report.
         """
         statement = {
-            "stock": "SELECT kind, count(*) AS articles, sum(stock) AS pieces FROM teas GROUP BY kind ORDER BY kind",
-            "orders": "SELECT status, count(*) AS orders, sum(total_cents) AS cents FROM orders GROUP BY status",
-            "customers": "SELECT country, count(*) AS customers FROM customers GROUP BY country ORDER BY country",
+            "stock": "SELECT kind, count(*) AS articles, sum(stock) AS pieces FROM teas"
+            " GROUP BY kind ORDER BY kind",
+            "orders": "SELECT status, count(*) AS orders, sum(total_cents) AS cents FROM orders"
+            " GROUP BY status",
+            "customers": "SELECT country, count(*) AS customers FROM customers"
+            " GROUP BY country ORDER BY country",
         }[subject]
         with self._books() as db:
             cursor = db.execute(statement)
@@ -252,8 +257,7 @@ class Shop:
 
     def open_stocktaking(self) -> None:
         """
-        Hold an exclusive transaction until `close_stocktaking`: reading goes on, nobody else
-        writes.
+        Hold an exclusive transaction until `close_stocktaking`: others can only read.
         """
         with self._hand:
             if self._stocktaking is None:
@@ -279,7 +283,10 @@ class Shop:
             return db is not None
 
 
-_INSERT_ORDER: Final = "INSERT INTO orders VALUES (:reference, :customer, :sku, :quantity, :total_cents, :placed_on, :status)"
+_INSERT_ORDER: Final = (
+    "INSERT INTO orders VALUES"
+    " (:reference, :customer, :sku, :quantity, :total_cents, :placed_on, :status)"
+)
 
 
 def _fill(db: sqlite3.Connection, dice: random.Random) -> None:

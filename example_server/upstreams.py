@@ -1,6 +1,5 @@
 """
-The world around Leaf & Ledger, on loopback ports: an office with an HTTP API, a customs desk, and a
-forward proxy.
+The services around Leaf & Ledger, on loopback ports: an HTTP API, a customs desk, a proxy.
 
 Nothing here knows of MCP or of toolfault. The office limits, refuses, is slow and is closed as such
 services are.
@@ -224,8 +223,7 @@ def _office_handler(office: Office) -> type[BaseHTTPRequestHandler]:
 def _proxy_handler(known_host: str) -> type[BaseHTTPRequestHandler]:
     class ProxyHandler(_Handler):
         """
-        Policy: plain HTTP to one known host. A tunnel can't be read, so it leaves no trace in the
-            books: refused.
+        Policy: plain HTTP to one known host. A tunnel can't be read, so it is refused.
         """
 
         def do_CONNECT(self) -> None:

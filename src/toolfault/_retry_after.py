@@ -84,7 +84,8 @@ _ISO_DATE: Final = (
 )
 #: RFC 9110's three forms, and offsets instead of GMT.
 _HTTP_DATE: Final = (
-    r"[A-Z][a-z]{2,8},? (?:[0-9]{1,2}[ -][A-Z][a-z]{2}[ -][0-9]{2,4} [0-9:]{5,8}(?: (?:[A-Z]{1,5}|[+-][0-9]{4}))?"
+    r"[A-Z][a-z]{2,8},? (?:[0-9]{1,2}[ -][A-Z][a-z]{2}[ -][0-9]{2,4} [0-9:]{5,8}"
+    r"(?: (?:[A-Z]{1,5}|[+-][0-9]{4}))?"
     r"|[A-Z][a-z]{2} {1,2}[0-9]{1,2} [0-9:]{5,8} [0-9]{4})"
 )
 _FACTORS: Final = (604800, 86400, 3600, 60, 1)
@@ -490,7 +491,10 @@ _LEAD: Final = rf"""(?xi)
     (?: (?:at\ least|about|another|approximately|around|up\ to|roughly|is) \  | ~ )?
     """
 #: The number of a count, or the beginning of a date or a time of day.
-_NO_WAIT: Final = r"(?![\d.,:/-]*\d|[\d.]*%| ?(?:more )?(?:attempts?|tries|retries|times|failed|failures|requests?|calls?)\b)"
+_NO_WAIT: Final = (
+    r"(?![\d.,:/-]*\d|[\d.]*%"
+    r"| ?(?:more )?(?:attempts?|tries|retries|times|failed|failures|requests?|calls?)\b)"
+)
 _YEARS: Final = range(1900, 2101)
 
 

@@ -138,9 +138,11 @@ _FRAGMENTS: Final = {
     # A reason stands by its own number: "Room 503 not found" is about a room.
     "@numbered_reason": _reasons(r"({status})\b(?!\.\d)[ :)-]{{1,3}}{reason}"),
     "@reason_numbered": _reasons(r"{reason}['\"]?[ :(\[-]{{1,3}}(?:status )?({status})\b(?!\.\d)"),
-    "@asked": r"(?:tool|action|request|call|operation|permission|prompt|execution|confirm|run|proceed|approve|allow)",
+    "@asked": r"(?:tool|action|request|call|operation|permission|prompt|execution"
+    r"|confirm|run|proceed|approve|allow)",
     "@field": r"(?:arguments?|params?|parameters?|inputs?|fields?|propert|values?|options?|keys?)",
-    "@limit": r"(?:quota|credits|(?:usage|rate|request|api|daily|hourly|monthly|plan|account) limits?)",
+    "@limit": r"(?:quota|credits"
+    r"|(?:usage|rate|request|api|daily|hourly|monthly|plan|account) limits?)",
     "@spent": r"(?:exceeded|reached|exhausted|used up|hit|depleted|over)",
     "@host": r"(?:hosts?|hostname|domains?|urls?|address(?:es)?|ips?|ports?|network|dns|schemes?)",
     "@private": r"(?:private|internal|loopback|link-local|local|non-public|reserved)",
@@ -767,7 +769,10 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"\bsignaturedoesnotmatch\b"
             ),
             r"\b(?:missing|invalid|no) (?:\w{1,20} )?(?:authorization|authentication) header\b",
-            r"\b(?:authorization|authentication) headers? (?:is |was )?(?:missing|required|invalid)",
+            (
+                r"\b(?:authorization|authentication) headers? "
+                r"(?:is |was )?(?:missing|required|invalid)"
+            ),
             (
                 r"@cannot (?:automatically )?(?:locate|find|load|retrieve|read|determine|"
                 r"obtain) (?:\w{1,20} ){0,3}(?:@secret|username)s?\b"
@@ -870,7 +875,8 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             ),
             r"\bretry-after: ?\d|\bretry (?:in|after) \d{1,5} ?(?:s|m|h|ms|sec|min|hour)",
             (
-                r"\bwait (?:for |at least |about )?\d{1,5} ?(?:s|sec|second|m|min|minute|h|hour)s?\b"
+                r"\bwait (?:for |at least |about )?"
+                r"\d{1,5} ?(?:s|sec|second|m|min|minute|h|hour)s?\b"
                 r"[^\n]{0,10}\b(?:before|and|then) (?:re-?)?try"
             ),
             r"\bdisconnect/reset before headers\b",

@@ -54,7 +54,7 @@ class KnownPaths:
 
     def find(self, path: str, root: str) -> str | None:
         """
-        Return the part of a path below a root that may be shown; None if the caller knows nothing of it.
+        Return the part of a path below a root that may be shown, or None.
 
         Args:
             path: The path, as `_normal` returns it.

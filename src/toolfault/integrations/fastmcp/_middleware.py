@@ -346,7 +346,8 @@ class ToolFaultMiddleware(Middleware):
         if wrong:
             warnings.warn(
                 f"ToolFaultMiddleware of server {server.name!r} is in the wrong place: "
-                f"{'; '.join(wrong)} ToolFaultMiddleware. The first that is added is the outermost.",
+                f"{'; '.join(wrong)} ToolFaultMiddleware. "
+                "The first that is added is the outermost.",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -2,9 +2,9 @@
 The MCP Python SDK: servers, single functions, and client sessions.
 
 `install` guards a whole server, `guarded` one function, `retrying` wraps a client session.
-`GuardedMCPServer` is an `MCPServer` with a guard from the start. `describe_codes` prints the failures
-that tools declare; `advertise` lets a client say that it reads envelopes; `keep_http_errors` keeps
-the endpoint's HTTP statuses, which mcp's client loses.
+`GuardedMCPServer` is an `MCPServer` with a guard from the start. `describe_codes` prints the
+failures that tools declare; `advertise` lets a client say that it reads envelopes;
+`keep_http_errors` keeps the endpoint's HTTP statuses, which mcp's client loses.
 """
 
 from __future__ import annotations
