@@ -358,6 +358,7 @@ def test_models_that_are_none(caught, facts, verdict_on, fail, name):
         ({"properties": {"a": {"required": ["b"]}}}, {"a": {}}, "a.b", "is missing"),
         ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1, "b": "NOTREAL"}, "b", "is not known"),
         ({"additionalProperties": {"type": "integer"}}, {"b": "NOTREAL"}, "b", "must be of type integer"),
+        ({"uniqueItems": True}, ["NOTREAL", "NOTREAL"], "", "must not have two equal items"),
         ({"not": {}}, "NOTREAL", "", "does not fit its schema"),
         ({"const": 5}, "NOTREAL", "", "must be 5"),
     ],

@@ -264,6 +264,7 @@ _DEMANDS: Final[dict[str, str]] = {
     "multipleOf": "must be a multiple of {}",
     "pattern": "must match the pattern {}",
     "type": "must be of type {}",
+    "uniqueItems": "must not have two equal items",
 }
 
 
