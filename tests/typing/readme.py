@@ -20,7 +20,7 @@ def blocks() -> dict[str, str]:
     Return the blocks that can be checked here, by the line at which each begins.
     """
     page = README.read_text(encoding="utf-8")
-    found = {}
+    found: dict[str, str] = {}
     for match in re.finditer(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
         imported = re.findall(r"^(?:from|import) (\w+)", match[1], re.MULTILINE)
         if not set(imported) & set(ELSEWHERE):

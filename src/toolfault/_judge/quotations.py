@@ -316,8 +316,11 @@ def _file(exc: BaseException, text: str, redact: Callable[[str], str]) -> str:
     """
     for name in ("filename", "filename2"):
         path = attr(exc, name)
-        if isinstance(path, str) and "/" in path.rstrip("/"):
-            text = text.replace(path, last_component(redact(path)))
+        if not isinstance(path, str) or "/" not in path.rstrip("/"):
+            continue
+        # The system's text holds the path as repr() spells it.
+        last = last_component(redact(path))
+        text = text.replace(path, last).replace(repr(path)[1:-1], repr(last)[1:-1])
     return text
 
 

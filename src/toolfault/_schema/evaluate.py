@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Number
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 
 from toolfault._schema.patterns import searcher
@@ -535,7 +535,7 @@ def _member(container: Any, name: str) -> Any:
     Return a member of an object or a list; None if there is none.
     """
     if isinstance(container, dict):
-        return container.get(name)
+        return cast("dict[str, Any]", container).get(name)
     if not isinstance(container, list) or not (name.isascii() and name.isdigit()):
         return None
     index = int(name[:9])

@@ -68,7 +68,8 @@ def original(exc: BaseException) -> Raised:
     Return the exception below FastMCP's wrappers.
     """
     *wrappers, raised = links = _unwrap(exc)
-    phase: Phase | None = next(filter(None, map(_phase_of, links)), None)
+    phases: list[Phase] = [phase for phase in map(_phase_of, links) if phase is not None]
+    phase: Phase | None = phases[0] if phases else None
     if is_of(raised, NotFoundError, DisabledError) and is_raised_inside(raised, (_SERVER,)):
         if phase is None:
             return Raised(raised, "lookup")
