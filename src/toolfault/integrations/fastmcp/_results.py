@@ -125,8 +125,7 @@ def _member(value: Any, name: str) -> Any:
 def _encodable_block(block: Any) -> Any:
     if _is_encodable(block):
         return block
-    model: type[Any] = type(block)
-    return model.model_validate(json_safe(block.model_dump(by_alias=True), _MAX_DEPTH))
+    return block.__class__.model_validate(json_safe(block.model_dump(by_alias=True), _MAX_DEPTH))
 
 
 def sanitize_result(result: ToolResult) -> ToolResult:
