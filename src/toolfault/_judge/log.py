@@ -15,6 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from toolfault._judge.case import Call, Judgement, Phase
@@ -79,10 +80,12 @@ class Reporter:
         level = logging.ERROR if judgement.crash else logging.INFO
         if not log.is_enabled_for(level):
             return
-        tool = one_line(redactor.scrub(call.tool, _MAX_NAME))
+        # The environment is read once for all texts of the record.
+        scrub = partial(redactor.scrub, secrets=redactor.known_secrets())
+        tool = one_line(scrub(call.tool, _MAX_NAME))
         try:
-            original = _original(judgement.leaf, call, redactor)
-            line = _line(judgement, original, redactor)
+            original = _original(judgement.leaf, call, scrub)
+            line = _line(judgement, original, scrub)
             extra = _extra(tool, original, judgement)
             if judgement.crash:
                 self._report_crash(exc, judgement.leaf, (tool, line), extra, redactor)
@@ -122,7 +125,7 @@ class Reporter:
             return True
 
 
-def _original(exc: BaseException, call: Call, redactor: Redactor) -> str:
+def _original(exc: BaseException, call: Call, scrub: Callable[[str, int], str]) -> str:
     """
     Return the class and the redacted text of an exception on one line.
 
@@ -134,13 +137,13 @@ def _original(exc: BaseException, call: Call, redactor: Redactor) -> str:
         text = class_name(exc)
     else:
         text = f"{class_name(exc)}: {text}"
-    return one_line(redactor.scrub(text, _MAX_ORIGINAL))
+    return one_line(scrub(text, _MAX_ORIGINAL))
 
 
-def _line(judgement: Judgement, original: str, redactor: Redactor) -> str:
+def _line(judgement: Judgement, original: str, scrub: Callable[[str, int], str]) -> str:
     fault = judgement.fault
     # It names classes and places, which may be made at run time.
-    reason = redactor.scrub(judgement.reason, _MAX_REASON)
+    reason = scrub(judgement.reason, _MAX_REASON)
     line = one_line(f"{fault.code} [{fault.facts.get('id')}] {fault.envelope.message} ({reason})")
     text = original.partition(": ")[2]
     if text in line:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 from toolfault._names import qualified_name
+from toolfault._schema.patterns import searcher
 from toolfault._text import safe_str
 
 
@@ -302,12 +303,16 @@ def _read_keyword(exc: Any, *, values: bool) -> Iterator[dict[str, Any]]:
 
 
 def _surplus(exc: Any) -> list[Any]:
+    """
+    Return the names of the members that a schema does not allow.
+    """
     known: dict[str, Any] = exc.schema.get("properties", {})
-    patterns: dict[str, Any] = exc.schema.get("patternProperties", {})
+    # Patterns of a foreign schema are searched within a bound.
+    searches = [searcher(pattern) for pattern in exc.schema.get("patternProperties", {})]
     return [
         name
         for name in exc.instance
-        if name not in known and not any(re.search(pattern, name) for pattern in patterns)
+        if name not in known and not any(search(name) for search in searches)
     ]
 
 

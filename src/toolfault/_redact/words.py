@@ -89,7 +89,7 @@ _KINDS: Final[dict[str, int]] = {
         ),
         LIKELY,
     ),
-    **dict.fromkeys(_set("sig signature session sess sid"), WEAK),
+    **dict.fromkeys(_set("sig signature hmac session sess sid"), WEAK),
 }
 
 #: Which keys are secrets, and which never are; others are if their value looks random.
