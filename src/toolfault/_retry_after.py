@@ -484,6 +484,8 @@ _LEAD: Final = rf"""(?xi)
             | refresh(?:es)? | lifted | unlock(?:s|ed)? )
           (?: \ (?:again|it|this|your\ request|the\ request|the\ call) )?
           \ (?: after | in | at | on | until )
+        | next \ (?: request | call | attempt ) \ (?: is \ )? (?: allowed | possible )
+          \ (?: after | in | at )
         | (?: wait(?:ing)? | back(?:ing)?[ -]?off | cool(?:ing)?[ -]?down | blocked | limited )
           (?: \ (?:for|until|time|of) ){{0,2}}
       )

@@ -329,8 +329,10 @@ def git(action):
     def run():
         from git import Repo
 
-        with tempfile.TemporaryDirectory() as folder:
-            action(Repo, folder)
+        with tempfile.TemporaryDirectory() as parent:
+            folder = Path(parent) / "shop"
+            folder.mkdir()
+            action(Repo, str(folder))
 
     return run
 

@@ -309,7 +309,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         (
             "limit|too many|throttl|exhausted|rate exceeded|slow down|max number|maxmemory|"
             "oom command|active connections|exceeded|"
-            "connection slots|quota|credits"
+            "connection slots|quota|credits|next "
         ),
         (
             (
@@ -334,6 +334,8 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"remaining connection slots"
             ),
             r"\b@limit\b[^.\n]{0,40}\b@spent\b|\b@spent\b[^.\n]{0,40}\b@limit\b",
+            r"\b(?:limits?|quota) (?:will )?resets? (?:in|at|after)\b",
+            r"\bnext (?:request|call|attempt) (?:is )?(?:allowed|possible) (?:in|at|after)\b",
         ),
     ),
     (
