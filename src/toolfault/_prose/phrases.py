@@ -636,7 +636,10 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"could not access the (?:web ?page|web ?site|site|url|server|service|api)\b",
             r"failed to fetch(?: \W{1,3})?$",
             r"service[ _]?(?:is )?(?:temporarily |currently )?unavailable|temporarily unavailable",
-            r"temporary failure|bad gateway|pool (?:is )?exhausted|\boverloaded\b|in recovery mode",
+            (
+                r"temporary failure|bad gateway|backend fetch failed|pool (?:is )?exhausted|"
+                r"\boverloaded\b|in recovery mode"
+            ),
             r"server is (?:shutting down|starting up|overloaded|busy|down)",
             (
                 r"database system is (?:shutting|starting)|is loading the dataset|\b(?:cluster|"
@@ -746,7 +749,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"disabled by (?:the )?(?:configuration|administrator|policy|operator)",
             (
                 r"\b(?:invalid|incorrect|bad|expired|missing|no) (?:\w{1,20} )?(?:@secret|"
-                r"login)\b(?! (?:at|in|near)\b)"
+                r"login)\b(?! (?:at|near)\b| in (?!(?:the |your )?(?:config|settings|env|header)))"
             ),
             (
                 r"\b@secrets? (?:is |are |was |were |has |have |been |not |no ){1,3}(?:invalid|"
