@@ -31,7 +31,7 @@ def report(*tools, also=()):
     for named in ((), also):
         word = ""
         for tool in tools:
-            home = judge.Home(tool, named)
+            home = judge.AuthorModules(tool, named)
             try:
                 exc = tool()
             except Exception as e:
