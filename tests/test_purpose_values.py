@@ -27,6 +27,7 @@ from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
 
+import anyio
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -253,3 +254,16 @@ def test_a_fault_that_the_author_builds_wrongly_is_a_crash_and_keeps_its_message
 
     assert envelope.code == "tool_panicked"
     assert "Too many forecasts" in envelope.message
+
+
+def test_a_conversion_in_a_worker_thread_is_judged_as_in_the_tool():
+    async def tool():
+        await anyio.to_thread.run_sync(int, "call 10")
+
+    async def judged():
+        try:
+            await tool()
+        except ValueError as exc:
+            return Guard().judge(exc, Call(tool="t", function=tool, arguments={"number": 10}))
+
+    assert anyio.run(judged).code == "tool_panicked"

@@ -137,6 +137,9 @@ _REFUSED_STATEMENT: Final = frozenset({McpErrorCode.TOOL_PANICKED, McpErrorCode.
 
 _NOTHING_REFUSED: Final = Refused()
 
+#: Packages that run the functions of others, as in a worker thread.
+_CARRIERS: Final = frozenset({"anyio"})
+
 #: How deep causes are judged to find the telling one.
 _MAX_DEPTH: Final = 8
 
@@ -598,7 +601,7 @@ def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verd
     if said.code is not McpErrorCode.INVALID_ARGUMENTS:
         return False
     # Of another library the whole text counts, which may speak of more than one value.
-    if not packages_in_traceback(exc, case.home) <= sys.stdlib_module_names:
+    if not packages_in_traceback(exc, case.home) <= sys.stdlib_module_names | _CARRIERS:
         return False
     return _find_refused_value(case, exc, verdict).is_foreign
 
