@@ -10,9 +10,9 @@ from typing import Final
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings.rows import (
     LATER,
-    UPSTREAM,
     outage,
     permanent,
+    status_row,
     value_refusal,
 )
 from toolfault._verdict import Verdict, replace
@@ -23,26 +23,6 @@ _service: Final = partial(permanent, family="http", origin="upstream")
 _outage: Final = partial(outage, family="http", origin="upstream")
 
 
-def _row(
-    code: McpErrorCode,
-    category: McpErrorCategory,
-    sentence: str,
-    advice: str,
-    *,
-    retryable: bool = False,
-) -> Verdict:
-    return Verdict(
-        code=code,
-        category=category,
-        retryable=retryable,
-        sentence=sentence,
-        peer=UPSTREAM,
-        advice=advice,
-        family="http",
-        origin="upstream",
-    )
-
-
 #: The canonical statuses in the order of their numbers, so that ``list(STATUS)[14]`` is
 #: UNAVAILABLE.
 STATUS: Final[dict[str, Verdict]] = {
@@ -50,7 +30,7 @@ STATUS: Final[dict[str, Verdict]] = {
     "CANCELLED": _service("The call to {peer} was cancelled"),
     "UNKNOWN": _service("{peer} failed"),
     "INVALID_ARGUMENT": _value_refusal("{peer} refused the values of the call"),
-    "DEADLINE_EXCEEDED": _row(
+    "DEADLINE_EXCEEDED": status_row(
         McpErrorCode.TOOL_TIMEOUT,
         McpErrorCategory.TRANSIENT,
         "{peer} did not answer in time, and whether the call was carried out is unknown",
@@ -59,13 +39,13 @@ STATUS: Final[dict[str, Verdict]] = {
     ),
     "NOT_FOUND": _value_refusal("{peer} found nothing, or does not show it"),
     "ALREADY_EXISTS": _value_refusal("What was to be made exists at {peer} already"),
-    "PERMISSION_DENIED": _row(
+    "PERMISSION_DENIED": status_row(
         McpErrorCode.PERMISSION_DENIED,
         McpErrorCategory.AUTH,
         "{peer} does not allow this",
         "Other rights are needed.",
     ),
-    "RESOURCE_EXHAUSTED": _row(
+    "RESOURCE_EXHAUSTED": status_row(
         McpErrorCode.QUOTA_EXCEEDED,
         McpErrorCategory.TRANSIENT,
         "A limit of {peer} is reached",
@@ -83,7 +63,7 @@ STATUS: Final[dict[str, Verdict]] = {
     "UNAVAILABLE": _outage("{peer} is unavailable"),
     "DATA_LOSS": _service("{peer} lost data"),
     "UNAUTHENTICATED": replace(
-        _row(
+        status_row(
             McpErrorCode.PERMISSION_DENIED,
             McpErrorCategory.AUTH,
             "{peer} did not accept the credentials",
@@ -93,7 +73,7 @@ STATUS: Final[dict[str, Verdict]] = {
     ),
 }
 
-USED_UP: Final = _row(
+USED_UP: Final = status_row(
     McpErrorCode.QUOTA_EXCEEDED,
     McpErrorCategory.PERMANENT,
     "A quota of {peer} is used up",

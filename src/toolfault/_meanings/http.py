@@ -14,11 +14,10 @@ from typing import Final
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._meanings.rows import (
     LATER,
-    NO_USE,
     OPERATOR,
-    UPSTREAM,
     outage,
     permanent,
+    status_row,
     timeout,
     value_refusal,
 )
@@ -36,26 +35,6 @@ def _late(sentence: str) -> Verdict:
     return replace(timeout(sentence, origin="upstream"), family="http")
 
 
-def _row(
-    code: McpErrorCode,
-    category: McpErrorCategory,
-    sentence: str,
-    advice: str = NO_USE,
-    *,
-    retryable: bool = False,
-) -> Verdict:
-    return Verdict(
-        code=code,
-        category=category,
-        retryable=retryable,
-        sentence=sentence,
-        peer=UPSTREAM,
-        advice=advice,
-        family="http",
-        origin="upstream",
-    )
-
-
 _METHOD: Final = _tools("{peer} does not accept this kind of request")
 _GONE: Final = _value_refusal("{peer} no longer has what was asked for, or does not show it")
 _VALUES: Final = _value_refusal("{peer} refused the values of the request")
@@ -68,16 +47,16 @@ _UNABLE: Final = _tools("{peer} can't do what was asked")
 FAILED: Final = _outage("{peer} failed")
 _UNREACHED: Final = _outage("{peer} could not be reached behind its own network")
 _ORIGIN_TLS: Final = _tools("{peer} has no valid TLS certificate behind its own network")
-_POLICY: Final = _row(
+_POLICY: Final = status_row(
     McpErrorCode.NETWORK_BLOCKED,
     _PERMANENT,
     "A proxy does not let the connection through",
     OPERATOR,
 )
-LIMIT: Final = _row(
+LIMIT: Final = status_row(
     McpErrorCode.QUOTA_EXCEEDED, _TRANSIENT, "{peer}'s rate limit is reached", LATER, retryable=True
 )
-USED_UP: Final = _row(
+USED_UP: Final = status_row(
     McpErrorCode.QUOTA_EXCEEDED,
     _PERMANENT,
     "{peer}'s quota is used up",
@@ -91,7 +70,7 @@ _DEADLINE: Final = _late(
 STATUS: Final[dict[int, Verdict]] = {
     400: _value_refusal("{peer} refused the request as malformed"),
     401: replace(
-        _row(
+        status_row(
             McpErrorCode.PERMISSION_DENIED,
             McpErrorCategory.AUTH,
             "{peer} did not accept the credentials",
@@ -99,8 +78,8 @@ STATUS: Final[dict[int, Verdict]] = {
         ),
         refuses_credentials=True,
     ),
-    402: _row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, "{peer} demands payment"),
-    403: _row(
+    402: status_row(McpErrorCode.QUOTA_EXCEEDED, _PERMANENT, "{peer} demands payment"),
+    403: status_row(
         McpErrorCode.PERMISSION_DENIED,
         McpErrorCategory.AUTH,
         "{peer} does not allow this",
@@ -109,7 +88,7 @@ STATUS: Final[dict[int, Verdict]] = {
     404: _value_refusal("{peer} found nothing, or does not show it"),
     405: _METHOD,
     406: _METHOD,
-    407: _row(
+    407: status_row(
         McpErrorCode.NETWORK_BLOCKED,
         _PERMANENT,
         "A proxy wants credentials for the connection",
@@ -136,7 +115,7 @@ STATUS: Final[dict[int, Verdict]] = {
     428: _CHANGED,
     429: LIMIT,
     431: _METHOD,
-    451: _row(
+    451: status_row(
         McpErrorCode.PERMISSION_DENIED,
         _PERMANENT,
         "{peer} does not show this for legal reasons",
@@ -150,7 +129,7 @@ STATUS: Final[dict[int, Verdict]] = {
     504: _DEADLINE,
     505: _METHOD,
     506: _UNABLE,
-    507: _row(
+    507: status_row(
         McpErrorCode.QUOTA_EXCEEDED,
         _PERMANENT,
         "{peer} has no room left",
@@ -158,7 +137,7 @@ STATUS: Final[dict[int, Verdict]] = {
     ),
     508: _UNABLE,
     510: _UNABLE,
-    511: _row(
+    511: status_row(
         McpErrorCode.NETWORK_BLOCKED,
         _PERMANENT,
         "The network wants a login before it lets anything through",

@@ -150,6 +150,29 @@ def value_refusal(
     )
 
 
+def status_row(
+    code: McpErrorCode,
+    category: McpErrorCategory,
+    sentence: str,
+    advice: str = NO_USE,
+    *,
+    retryable: bool = False,
+) -> Verdict:
+    """
+    Return the meaning of a status that an upstream answered, where no other row fits it.
+    """
+    return Verdict(
+        code=code,
+        category=category,
+        retryable=retryable,
+        sentence=sentence,
+        peer=UPSTREAM,
+        advice=advice,
+        family="http",
+        origin="upstream",
+    )
+
+
 def never_again(verdict: Verdict) -> Verdict:
     """
     Return a verdict whose upstream asks not to be called again.

@@ -1,7 +1,8 @@
 """
-Web frameworks: Werkzeug (Flask), Django, Starlette (FastAPI).
+Web frameworks: Werkzeug (Flask) and Django.
 
-A tool meets their exceptions where it shares code with a site.
+A tool meets their exceptions where it shares code with a site. Those of Starlette and FastAPI carry
+a status, by which `_judge` takes them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 from toolfault._codes import McpErrorCode
 from toolfault._meanings.rows import OPERATOR, bug, permanent, value_refusal
 from toolfault._verdict import Rule, Verdict
-from toolfault.rules._helpers import attr, int_attr
+from toolfault.rules._helpers import int_attr
 from toolfault.rules.http import verdict_for
 
 
@@ -31,11 +32,6 @@ _DENIED: Final = Verdict(
     advice="Other rights are needed.",
     family="auth",
 )
-
-
-def _has_status(exc: BaseException) -> Verdict | None:
-    status = int_attr(exc, "status_code")
-    return None if status is None else verdict_for(status, headers=attr(exc, "headers"))
 
 
 RULES: Final[dict[str, Rule]] = {
@@ -58,11 +54,10 @@ RULES: Final[dict[str, Rule]] = {
         "A value is not allowed", family="database"
     ),
     "django.http.response.Http404": _NOT_FOUND,
-    "starlette.exceptions.HTTPException": _has_status,
     "werkzeug.exceptions.HTTPException": _werkzeug,
 }
 
-#: Django's own signals, and errors of a site that is still starting.
+#: Django's own signals, errors of a site that is still starting, and what carries its status.
 IGNORED: Final = frozenset(
     {
         "django.core.exceptions.AppRegistryNotReady",
@@ -71,6 +66,7 @@ IGNORED: Final = frozenset(
         "django.core.exceptions.MiddlewareNotUsed",
         "django.core.exceptions.RequestAborted",
         "django.core.exceptions.ViewDoesNotExist",
+        "starlette.exceptions.HTTPException",
         "starlette.exceptions.WebSocketException",
     }
 )
