@@ -96,7 +96,7 @@ _ITERATORS: Final[tuple[tuple[type, Any], ...]] = (
     (tuple, tuple.__dict__["__iter__"]),
 )
 
-#: How much of a text counts as the name of what stands beside it, in characters.
+#: How much of a text counts as the name of the value that follows it, in characters.
 _MAX_NAME: Final = 128
 
 #: Where a value's name is the text of another member: that of the value, and those of the name.

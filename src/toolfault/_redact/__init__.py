@@ -81,6 +81,18 @@ class _Environment:
         return True
 
 
+def _redact_with(known: KnownSecrets, text: str) -> str:
+    """
+    Return a text without known secrets and without families of secrets.
+    """
+    for _ in range(_ROUNDS):
+        before = text
+        text = redact_families(known.redact(text))
+        if text == before:
+            break
+    return text
+
+
 class Redactor:
     """
     What takes secrets out of texts. Immutable, and safe to use from many threads.
@@ -118,13 +130,7 @@ class Redactor:
         """
         Return a text without secrets: the known ones, and what looks like one.
         """
-        known = self.known_secrets()
-        for _ in range(_ROUNDS):
-            before = text
-            text = redact_families(known.redact(text))
-            if text == before:
-                break
-        return text
+        return _redact_with(self.known_secrets(), text)
 
     def known_secrets(self) -> KnownSecrets:
         """
@@ -183,7 +189,7 @@ class Redactor:
         text = secrets.redact_odd(text)
         # While the tags still tell what is between them.
         text = redact_elements(clean(keep_first_letters(text)))
-        text = cut_paths(self.redact(plain(text)), self._roots, known)
+        text = cut_paths(_redact_with(secrets, plain(text)), self._roots, known)
         if self._extra is not None and text:
             text = self._run_extra(self._extra, text)
         return cut(text.strip(), limit)
