@@ -299,3 +299,37 @@ def test_unknown_members_are_told_without_their_neighbours():
     (error,) = BoundedValidator(schema).errors({"a": 1, "xb": 2, "c": 3})
 
     assert (error.validator, error.instance) == ("additionalProperties", {"c": 3})
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        [1, 1.0],
+        [1, True],
+        [0, False],
+        [0, -0.0],
+        [10**16, 1e16],
+        [{"a": 1}, {"a": 1.0}],
+        [{"a": 1}, {"a": True}],
+        [{"a": 0.0}, {"a": -0.0}],
+        [{"a": 10**22}, {"a": 1e22}],
+        [{"a": 10**15}, {"a": 1e15}],
+        [{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}],
+        [[1, "v1.0"], [1, "v1"]],
+        [["1e+16"], ["2e+16"]],
+        [["-0"], ["0"]],
+        [[1], {"0": 1}],
+        [["1"], [1]],
+        [[], {}],
+        [None, "null"],
+        [{"é": 1}, {"\u00e9": 1}],
+        [{"a": 0.5}, {"a": 0.25}],
+        [{"a": 1e-7}, {"a": 1e-7}],
+    ],
+)
+@pytest.mark.parametrize("beside", [[], ["x", [7], {"n": {"a": 3}}]])
+def test_equal_items_are_those_of_jsonschema(pair, beside):
+    schema = {"uniqueItems": True}
+    values = [*beside, *pair]
+
+    assert BoundedValidator(schema).fits(values) is Draft202012Validator(schema).is_valid(values)

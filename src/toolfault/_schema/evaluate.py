@@ -15,6 +15,8 @@ Rule 2: an error quotes no value, since the text of a large value costs more tha
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Number
 from typing import Any, Final, NamedTuple, cast
@@ -109,9 +111,12 @@ def identity(value: Any, work: Work) -> Any:
     Return a key that two values share if jsonschema calls them equal.
     """
     spend(work, 1)
+    if isinstance(value, str):
+        return value
     if isinstance(value, list):
         return ("array", *(identity(item, work) for item in value))
     if isinstance(value, dict):
+        spend(work, _COST)
         return frozenset((name, identity(member, work)) for name, member in value.items())
     # True is no 1, and 1 is 1.0.
     return (value,) if isinstance(value, bool) else value
@@ -338,10 +343,60 @@ def _unique_items(demand: Any) -> Fits:
     def fits(value: Any, work: Work) -> bool:
         if not demand or not isinstance(value, list):
             return True
-        seen = {identity(item, work) for item in value}
-        return len(seen) == len(value)
+        return not has_equal_items(value, work)
 
     return fits
+
+
+#: Parts of a JSON text that differ between equal numbers: 1, 1.0 and -0.0, 1e+16 and its digits.
+_NUMBER_SPELLINGS: Final = re.compile(r"[0-9]{16,}(?:\.0)?|[0-9.]+e\+[0-9]+|\.0(?![0-9])|-(?=0\b)")
+
+
+def _new_encoder() -> Callable[[Any], str]:
+    # One C encoder for all items: JSONEncoder.encode makes another one each time, which is slower.
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return json.JSONEncoder(sort_keys=True).encode
+    encode = make(
+        None, None, json.encoder.encode_basestring_ascii, None, ":", ",", True, False, True
+    )
+    return lambda value: "".join(encode(value, 0))
+
+
+_encode: Final = _new_encoder()
+
+
+def has_equal_items(values: list[Any], work: Work) -> bool:
+    """
+    Tell whether a list holds two values that jsonschema calls equal.
+
+    Equal values share a text; the few that share one are compared in full, since keys for all
+    would cost ten times as much.
+
+    Raises:
+        OutOfWork: The values are too many, or too large.
+    """
+    scalars: list[Any] = []
+    containers: list[Any] = []
+    for value in values:
+        (containers if isinstance(value, dict | list) else scalars).append(value)
+    return _has_equal(scalars, work) or _has_equal_containers(containers, work)
+
+
+def _has_equal(values: list[Any], work: Work) -> bool:
+    return len({identity(value, work) for value in values}) < len(values)
+
+
+def _has_equal_containers(values: list[Any], work: Work) -> bool:
+    texts = [_encode(value) for value in values]
+    spend(work, sum(_COST // 2 + len(text) // 32 for text in texts))
+    keys = [_NUMBER_SPELLINGS.sub("", text) for text in texts]
+    if len(set(keys)) == len(keys):
+        return False
+    groups: dict[str, list[Any]] = {}
+    for key, value in zip(keys, values, strict=True):
+        groups.setdefault(key, []).append(value)
+    return any(_has_equal(group, work) for group in groups.values() if len(group) > 1)
 
 
 def _limit(fits: Callable[[Any, Any], bool]) -> Callable[[Any], Fits]:
