@@ -681,3 +681,29 @@ def test_a_server_in_memory_inside_a_tool_answers_for_itself():
     (result,) = called(server_of([tool("outer")], call), ("outer", {}))
 
     assert_fault(result, code="invalid_arguments", message="no such city")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "pages"),
+    [
+        pytest.param("t1", {"n": "x"}, 2, id="refused arguments: until the page of the tool"),
+        pytest.param("t1", {"n": 1}, 2, id="an unseen tool: until its page"),
+        pytest.param("t9", {"n": 1}, 4, id="an unknown name: all pages"),
+    ],
+)
+def test_a_listing_is_read_until_the_tool_is_found(name, arguments, pages):
+    asked = []
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+    async def list_tools(ctx, params):
+        number = int(params.cursor or 0)
+        asked.append(number)
+        following = str(number + 1) if number < 3 else None
+        return ListToolsResult(tools=[Tool(name=f"t{number}", input_schema=schema)], next_cursor=following)
+
+    server = install(Server("one", on_list_tools=list_tools, on_call_tool=answers))
+
+    (result,) = handled(server, (name, arguments))
+
+    assert result.is_error is not (arguments == {"n": 1} and name == "t1")
+    assert asked == list(range(pages))

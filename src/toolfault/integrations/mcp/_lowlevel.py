@@ -149,7 +149,7 @@ class _Installed:
     ) -> Any:
         known = dispatch.known = self._listing.get(params.name)
         if known is None or known.check_arguments(params.arguments or {}) is not None:
-            listing = await self._list_again(dispatch)
+            listing = await self._list_again(dispatch, params.name)
             if listing is not None:
                 dispatch.known = listing.get(params.name)
                 _refuse(params, dispatch.known)
@@ -270,15 +270,17 @@ class _Installed:
 
         return list_tools
 
-    async def _list_again(self, dispatch: Dispatch) -> Listing | None:
+    async def _list_again(self, dispatch: Dispatch, name: str) -> Listing | None:
         """
         Return the server's tools for this request; None if they can't be listed.
+
+        The pages behind the one that lists the name are not asked for.
         """
         if self._list is None:
             return None
         try:
-            tools = await _all_pages(
-                self._list, replace(dispatch.context, method="tools/list", params=None)
+            tools, is_whole = await _list_until(
+                name, self._list, replace(dispatch.context, method="tools/list", params=None)
             )
         except BaseException as exc:
             if self._host.guard.passes(exc):
@@ -292,7 +294,9 @@ class _Installed:
             # A guarded function below the listing is not the tool.
             dispatch.function = None
         self._complained = False
-        listing = self._listing = dispatch.listing = Listing(tools, self._listing)
+        listing = self._listing = dispatch.listing = Listing(
+            tools, self._listing, page=not is_whole
+        )
         return listing
 
     async def _is_gone(self, dispatch: Dispatch, name: str) -> bool:
@@ -300,7 +304,7 @@ class _Installed:
         Tell whether a tool that failed with its own name in the text is not listed any more.
         """
         function = dispatch.function
-        listing = dispatch.listing or await self._list_again(dispatch)
+        listing = dispatch.listing or await self._list_again(dispatch, name)
         dispatch.function = function
         return listing is not None and listing.get(name) is None
 
@@ -318,7 +322,16 @@ def _refuse(params: CallToolRequestParams, known: Listed | None) -> None:
         raise _Refused(wrong, "arguments")
 
 
-async def _all_pages(handler: Handler, ctx: ServerRequestContext[Any, Any]) -> list[Tool]:
+async def _list_until(
+    name: str, handler: Handler, ctx: ServerRequestContext[Any, Any]
+) -> tuple[list[Tool], bool]:
+    """
+    Return the tools up to the page that lists a name, and whether these are all.
+
+    Raises:
+        RuntimeError: The listing has too many pages.
+        TypeError: A page is no listing.
+    """
     tools: list[Tool] = []
     params = PaginatedRequestParams()
     for _ in range(_MAX_PAGES):
@@ -329,8 +342,9 @@ async def _all_pages(handler: Handler, ctx: ServerRequestContext[Any, Any]) -> l
             )
         tools += page.tools
         # An empty cursor would begin again.
-        if not page.next_cursor:
-            return tools
+        is_last = not page.next_cursor
+        if is_last or any(tool.name == name for tool in page.tools):
+            return tools, is_last
         params = PaginatedRequestParams(cursor=page.next_cursor)
     raise RuntimeError(f"the listing of tools does not end within {_MAX_PAGES} pages")
 

@@ -271,7 +271,7 @@ class Installed:
         if known is None or (
             self._validates and known.check_arguments(running.arguments) is not None
         ):
-            listing = await self._list_again()
+            listing = await self._list_again(running.name)
             if listing is None:
                 return None
             known = listing.get(running.name)
@@ -305,14 +305,16 @@ class Installed:
     def _codes_of(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 -- one function serves all tools
         return codes_of_function(self._function)
 
-    async def _list_again(self) -> Listing | None:
+    async def _list_again(self, name: str) -> Listing | None:
         """
         Return the server's tools for this request; None if they can't be listed.
+
+        The pages behind the one that lists the name are not asked for.
         """
         if self._list is None:
             return None
         try:
-            tools = await _all_pages(self._list)
+            tools, is_whole = await _list_until(name, self._list)
         except Exception:  # noqa: BLE001 -- whatever stands in the way: then nothing is checked
             if not self._complained:
                 self._complained = True
@@ -321,7 +323,7 @@ class Installed:
                 )
             return None
         self._complained = False
-        self._listing = Listing(tools, self._listing)
+        self._listing = Listing(tools, self._listing, page=not is_whole)
         return self._listing
 
 
@@ -368,7 +370,13 @@ def _find_structured(returned: Any) -> Any:
     return returned[1] if isinstance(returned, tuple) and len(returned) == 2 else returned  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- anything
 
 
-async def _all_pages(handler: Handler) -> list[Any]:
+async def _list_until(name: str, handler: Handler) -> tuple[list[Any], bool]:
+    """
+    Return the tools up to the page that lists a name, and whether these are all.
+
+    Raises:
+        RuntimeError: The listing has too many pages.
+    """
     tools: list[Any] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
@@ -376,7 +384,8 @@ async def _all_pages(handler: Handler) -> list[Any]:
         page = (await handler(request)).root
         tools += page.tools
         # An empty cursor would begin again.
-        if not page.nextCursor:
-            return tools
+        is_last = not page.nextCursor
+        if is_last or any(tool.name == name for tool in page.tools):
+            return tools, is_last
         cursor = page.nextCursor
     raise RuntimeError(f"the listing of tools does not end within {_MAX_PAGES} pages")
