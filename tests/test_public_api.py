@@ -93,7 +93,7 @@ def test_importing_loads_nothing_but_pydantic_anyio_and_the_standard_library():
     Compared before and after in a fresh interpreter, since site hooks load things at start-up.
     """
     script = (
-        "import sys; before = set(sys.modules); import toolfault; "
+        "import sys; before = set(sys.modules); from toolfault import *; "
         "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
     )
 
@@ -112,6 +112,61 @@ def test_importing_loads_nothing_but_pydantic_anyio_and_the_standard_library():
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     )
     assert loaded - allowed - brought - set(sys.stdlib_module_names) == set()
+
+
+def run_script(script):
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_importing_the_package_alone_loads_none_of_its_parts():
+    script = "import sys, toolfault; print(*(name for name in sys.modules if name.split('.')[0] in {names}))"
+
+    loaded = run_script(script.replace("{names}", "{'toolfault', 'pydantic', 'anyio'}"))
+    assert sorted(loaded) == ["toolfault", "toolfault._version"]
+
+
+@pytest.mark.parametrize("name", toolfault.__all__)
+def test_each_name_is_an_attribute_from_the_start(name):
+    script = f"import toolfault; print('{name}' in dir(toolfault), toolfault.{name}.__module__)"
+
+    assert run_script(script) == ["True", "toolfault"]
+
+
+@pytest.mark.parametrize("name", ["dialects", "errors", "hooks", "hosting", "rules"])
+def test_each_public_module_is_an_attribute_from_the_start(name):
+    script = f"import toolfault; print('{name}' in dir(toolfault), toolfault.{name}.__name__)"
+
+    assert run_script(script) == ["True", f"toolfault.{name}"]
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'toolfault' has no attribute 'Toolfault'"):
+        toolfault.Toolfault  # noqa: B018 -- the access is what raises
+
+
+def test_threads_may_use_the_package_for_the_first_time_at_once():
+    script = """
+import threading, toolfault
+start, got = threading.Barrier(len(toolfault.__all__)), {}
+def use(name):
+    start.wait()
+    got[name] = getattr(toolfault, name)
+threads = [threading.Thread(target=use, args=(name,)) for name in toolfault.__all__]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(all(got[name] is getattr(toolfault, name) for name in toolfault.__all__), len(got))
+"""
+
+    assert run_script(script) == ["True", str(len(toolfault.__all__))]
+
+
+def test_a_pickle_names_the_package_however_the_class_came_to_be_loaded():
+    script = (
+        "import pickle; from toolfault.errors import ToolFault; "
+        "print(b'toolfault\\nToolFault' in pickle.dumps(ToolFault('internal', 'm'), 2))"
+    )
+
+    assert run_script(script) == ["True"]
 
 
 def tree(cls, depth=0):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
+from toolfault._names import public
 from toolfault._options import did_you_mean
 
 
@@ -37,6 +38,7 @@ The wire string of a `McpErrorCategory`, for editors that complete it.
 """
 
 
+@public
 class McpErrorCode(StrEnum):
     """
     What went wrong: one of ten words.
@@ -105,6 +107,7 @@ class McpErrorCode(StrEnum):
     """
 
 
+@public
 class McpErrorCategory(StrEnum):
     """
     What kind of help would mend the failure.

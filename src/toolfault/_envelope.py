@@ -27,6 +27,7 @@ from toolfault._codes import (
     fold_code,
 )
 from toolfault._json import is_array, is_mapping
+from toolfault._names import public
 from toolfault._text import encodable
 
 
@@ -40,6 +41,7 @@ What can be wrong with a member.
 """
 
 
+@public
 class InvalidEnvelope(ValueError):  # noqa: N818 -- named for what was met, as ValueError's kin in pydantic and httpx are
     """
     An object from the wire is no `McpExecuteError`.
@@ -96,6 +98,7 @@ _DEFERRED: Final = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
 _Text: TypeAlias = Annotated[str, PlainSerializer(encodable, return_type=str, when_used="json")]
 
 
+@public
 class McpExecuteError(BaseModel):
     """
     What one failed tool call tells its caller.

@@ -22,7 +22,7 @@ from toolfault._judge.caller_values import Hosts
 from toolfault._judge.case import Call, Case, Disclosure, Judgement, Policy, new_case
 from toolfault._judge.deliberate import AuthorModules
 from toolfault._judge.log import LogTracebacks, Reporter
-from toolfault._names import class_name
+from toolfault._names import class_name, public
 from toolfault._options import (
     explain_unknown_options,
     flag,
@@ -100,6 +100,7 @@ class _Prepared(NamedTuple):
     homes: WeakKeyDictionary[object, AuthorModules]
 
 
+@public
 @explain_unknown_options
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guard:

@@ -7,8 +7,11 @@ import of it.
 
 from __future__ import annotations
 
-from typing import Any, Final
+import sys
+from typing import Any, Final, TypeVar
 
+
+_T = TypeVar("_T", bound=Any)
 
 #: Our place in a result's ``_meta``, and the identifier of our extension (SEP-2133 grammar).
 META_KEY: Final = "io.github.toolfault/error"
@@ -38,6 +41,18 @@ def class_name(exc: BaseException) -> str:
     Return the bare name of an exception's class.
     """
     return qualified_name(type(exc)).rpartition(".")[2]
+
+
+def public(thing: _T) -> _T:
+    """
+    Return a class or function that ``toolfault`` exports, known by its public path from now on.
+
+    The package loads it at its first use. Pickles, tracebacks and ``help()`` name the public path,
+    and annotations are evaluated there, however the defining module came to be loaded.
+    """
+    thing.__module__ = "toolfault"
+    setattr(sys.modules["toolfault"], thing.__name__, thing)
+    return thing
 
 
 def publish(names: dict[str, Any], module: str) -> None:

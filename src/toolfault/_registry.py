@@ -20,7 +20,7 @@ from toolfault._codes import McpErrorCode, code_named
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
 from toolfault._logging import log
-from toolfault._names import qualified_name
+from toolfault._names import public, qualified_name
 from toolfault._options import is_plain_function, nearest, takes_one
 from toolfault._verdict import Rule, Verdict
 from toolfault.errors import InvalidRule, ToolFault
@@ -43,6 +43,7 @@ A user's rules: an exception class, or its qualified name, to its meaning.
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+@public
 class Rules(dict[type[BaseException] | str, Any]):
     """
     A dict of your own rules for ``expect=``, with a decorator for functions.
@@ -85,6 +86,7 @@ class Rules(dict[type[BaseException] | str, Any]):
         return decorate
 
 
+@public
 class Registry:
     """
     All rules that a guard knows, immutable.

@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from toolfault._advice import advice_for, with_advice
 from toolfault._json import JsonCopier
-from toolfault._names import META_KEY, META_VERSION
+from toolfault._names import META_KEY, META_VERSION, public
 from toolfault._text import encodable, safe_str
 from toolfault._tracebacks import log_exception
 from toolfault.errors import ToolFault
 
 
+@public
 class Guidance(StrEnum):
     """
     What the text for the model says besides the message.

@@ -27,6 +27,7 @@ from toolfault._codes import (
     code_named,
 )
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted, whole_seconds
+from toolfault._names import public
 from toolfault._options import unknown_option
 from toolfault._text import MESSAGE_BYTES, cut, safe_str
 from toolfault._verdict import Outcome
@@ -42,6 +43,7 @@ The place in an answer where a failure was found, strongest first.
 """
 
 
+@public
 class InvalidRule(ValueError):  # noqa: N818 -- as InvalidEnvelope
     """
     An invalid rule of a guard or a registry; the text says what is valid.
@@ -69,6 +71,7 @@ class _Of(Generic[T]):
         return self if fault is None else cast("T", getattr(fault.envelope, self._name))
 
 
+@public
 class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is raised, an error travels
     """
     A failed tool call: the envelope, and the facts around it.

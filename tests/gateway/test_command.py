@@ -121,3 +121,14 @@ def test_the_budget_for_restarts_refills():
 
 def test_no_restart_is_allowed_by_default():
     assert Restarts(0).take(1e9) is False
+
+
+def test_the_stdio_path_loads_no_framework():
+    script = (
+        "import sys, toolfault.cli.gateway, toolfault.gateway._pump; "
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    heavy = {"pydantic", "pydantic_core", "anyio", "asyncio", "mcp", "httpx", "httpx2", "uvicorn", "email"}
+    assert heavy & set(run.stdout.split()) == set()

@@ -17,7 +17,7 @@ from toolfault._judge.caller_values import CallerValues, Hosts
 from toolfault._judge.deliberate import AuthorModules
 from toolfault._judge.refused_values import Refused
 from toolfault._logging import log
-from toolfault._names import class_name, qualified_name
+from toolfault._names import class_name, public, qualified_name
 from toolfault._redact import Redactor
 from toolfault._redact.paths import last_component
 from toolfault._redact.registered import KnownSecrets
@@ -35,6 +35,7 @@ running its body, converting what it returned.
 """
 
 
+@public
 class Disclosure(StrEnum):
     """
     How much of what failed a caller may read.

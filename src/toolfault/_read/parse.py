@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import as_flag, as_mapping, is_mapping, is_text, try_json
+from toolfault._names import public
 from toolfault._prose.careful import looks_failed, peel
 from toolfault._read.dialects import parse_dialect, parse_tool_failure
 from toolfault._read.exceptions import is_exception, parse_exception
@@ -52,6 +53,7 @@ _MAX_DEPTH: Final = 4
 _UNREADABLE: Final = "The tool failed, and its answer could not be read."
 
 
+@public
 def parse(
     anything: object, *, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> ToolFault | None:
@@ -83,6 +85,7 @@ def parse(
     return fault
 
 
+@public
 def suspect(
     result: object, *, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> ToolFault | None:
@@ -111,6 +114,7 @@ def suspect(
     return None
 
 
+@public
 def raise_for_error(
     result: T, *, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> T:

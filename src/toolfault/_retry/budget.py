@@ -7,9 +7,11 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any, Self
 
+from toolfault._names import public
 from toolfault._options import explain_unknown_options
 
 
+@public
 @explain_unknown_options
 class Budget:
     """

@@ -20,6 +20,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
 import anyio
 
+from toolfault._names import public
 from toolfault._options import (
     explain_unknown_options,
     flag,
@@ -45,6 +46,7 @@ def _chance() -> float:
     return _random.random()  # noqa: S311 -- jitter, no secret
 
 
+@public
 @explain_unknown_options
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
