@@ -41,6 +41,7 @@ AT_FIRST_USE = {
     "_schema/evaluate.py": {"jsonschema"},
     # Loaded with pydantic.
     "_schema/patterns.py": {"pydantic_core"},
+    "dialects/_redis.py": {"redis"},
 }
 
 

@@ -215,7 +215,7 @@ def explain_unknown_options(cls: _C) -> _C:
     """
     Return the class with a constructor that suggests the nearest option for an unknown keyword.
     """
-    init: Any = vars(cls)["__init__"]
+    init: Any = getattr(cls, "__init__")  # noqa: B009 -- may be a base class's, and type checkers call that unsound
     known = frozenset(inspect.signature(init).parameters) - {"self"}
 
     @functools.wraps(init)

@@ -4,10 +4,12 @@ Foreign error vocabularies, one module each, and stores for records behind untru
 `a2a`, `a2c_smcp` and `tool_failure` have ``encode`` and ``decode``; a hop from one to another is a
 decode and an encode. `jsonrpc` only writes, since `toolfault.parse` is the reader of JSON-RPC
 errors. The first two take ``store=``: then what the other vocabulary can't say stays in the store,
-and only a handle travels.
+and only a handle travels. `MemoryStore` serves one process, `RedisStore` and `AsyncRedisStore`
+several.
 """
 
 from toolfault._record import MemoryStore, RecordStore
+from toolfault.dialects._redis import AsyncRedisStore, RedisStore
 
 
-__all__ = ["MemoryStore", "RecordStore"]
+__all__ = ["AsyncRedisStore", "MemoryStore", "RecordStore", "RedisStore"]
