@@ -96,6 +96,6 @@ def test_all_policies_meet_the_same_calls_and_the_table_shows_them(outcomes):
 
 
 def test_the_page_shows_the_table(outcomes):
-    page = (Path(__file__).parents[1] / "specs" / "retry.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "fleet.md").read_text()
 
     assert "\n".join(line.rstrip() for line in fleet.table(outcomes)) in page

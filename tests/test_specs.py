@@ -25,7 +25,8 @@ from toolfault.errors import ToolFault
 
 
 SPECS = Path(__file__).parents[1] / "specs"
-PAGES = sorted(SPECS.glob("*.md"))
+DOCS = [SPECS.with_name("docs") / name for name in ("decisions.md", "fleet.md")]
+PAGES = [*sorted(SPECS.glob("*.md")), *DOCS]
 DATA = sorted(SPECS.rglob("*.json"))
 SUITES = [path for path in DATA if path.parent.name == "vectors" and path.name != "suite.schema.json"]
 
@@ -55,7 +56,7 @@ def load(path: Path) -> Any:
 
 
 def name_of(path: Path) -> str:
-    return path.relative_to(SPECS).as_posix()
+    return path.relative_to(SPECS if path.is_relative_to(SPECS) else SPECS.parent).as_posix()
 
 
 def text_of(page: str) -> str:
@@ -145,7 +146,7 @@ def test_links_lead_somewhere(page):
     """
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
 
-    assert [link for link in links if not (SPECS / link).exists()] == []
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -162,7 +163,7 @@ def test_the_examples_are_what_they_show():
     The envelope that opens its page is one, the result is what the writer makes, and the case stands in its suite.
     """
     (envelope,) = blocks_in(SPECS / "envelope.md", "json")
-    (result,) = (json.loads(block) for block in blocks_in(SPECS / "result.md", "json"))
+    result = json.loads(blocks_in(SPECS / "result.md", "json")[0])
     (case,) = blocks_in(SPECS / "README.md", "json")
     facts = {key: value for key, value in result["_meta"][META_KEY].items() if key not in {"v", "outcome"}}
     fault = ToolFault.of(McpExecuteError.from_wire(result["structuredContent"]), outcome="unknown", facts=facts)
@@ -205,7 +206,8 @@ def test_dismissed_options_have_four_answers():
     """
     Each says why it was considered, why it was dropped, what is done instead, and what would reopen it.
     """
-    _, *entries = re.split(r"^## ", text_of("dismissed.md"), flags=re.MULTILINE)
+    page = SPECS.with_name("docs") / "decisions.md"
+    _, *entries = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     answers = [
         re.findall(r"^\*\*(Why considered|Why dismissed|Instead|May revisit when)(?:\.\*\*|\*\*)", entry, re.MULTILINE)
         for entry in entries
