@@ -1,7 +1,7 @@
 """
 A fleet of a thousand clients, and a server that browns out: what retries cost the server, and what they are worth.
 
-Run it to see the table. The driver is the real one; time is a queue of events, chance is seeded, nothing sleeps.
+Run it to see the table, and with ``--plot`` to write the plot. The driver is the real one; time is a queue of events, chance is seeded, nothing sleeps.
 
 The server answers in the order of arrival. Before the brown-out it fails now and then, as servers do; in the brown-out
 it has a third of the capacity that it needs; after it, a fifth more than it needs. It goes on working for clients that
@@ -13,8 +13,10 @@ import dataclasses
 import heapq
 import itertools
 import random
+import sys
 import types
 from collections import Counter, deque
+from pathlib import Path
 
 from toolfault import Retry, ToolFault, parse
 from toolfault.hosting import to_result
@@ -127,13 +129,35 @@ def plain(attempts=1, wait=0.0):
     return lambda _client, _time: call
 
 
-def driven(*, budget=True):
+class Moment:
+    """
+    One not-before for the whole fleet, as a shared store keeps it.
+    """
+
+    def __init__(self, time):
+        self.time = time
+        self.moment = 0.0
+
+    def left(self):
+        return self.moment - self.time.now
+
+    def extend(self, seconds):
+        self.moment = max(self.moment, self.time.now + seconds)
+
+
+def driven(*, budget=True, shared=False):
     """
     What our driver does, with its defaults.
     """
+    moments = {}
 
     def policy(client, time):
-        retry = Retry(sleep=sleep, clock=lambda: time.now, random=random.Random(client).random)
+        retry = Retry(
+            sleep=sleep,
+            clock=lambda: time.now,
+            random=random.Random(client).random,
+            not_before=moments.setdefault(time, Moment(time)) if shared else None,
+        )
         retry = retry.for_server() if budget else retry
 
         async def call(attempt):
@@ -153,6 +177,8 @@ POLICIES = {
     "Retry() with its budget": (driven(), REFUSED),
     "the same, told to wait 5 s": (driven(), TOLD),
     "the same, told of a limit": (driven(), LIMITED),
+    "5 s, shared by the fleet": (driven(shared=True), TOLD),
+    "a limit, shared": (driven(shared=True), LIMITED),
 }
 
 
@@ -222,9 +248,10 @@ def simulate(policy, refusal=REFUSED):
             return server.answer()
 
         outcome.calls[second] += 1
-        if await call(attempt) is WORKS:
-            outcome.worked[second] += 1
-            outcome.rescued += len(attempts) > 1
+        with contextlib.suppress(ToolFault):  # not sent: the fleet leaves the server alone
+            if await call(attempt) is WORKS:
+                outcome.worked[second] += 1
+                outcome.rescued += len(attempts) > 1
 
     chance = random.Random(0)
     for client in range(CLIENTS):
@@ -250,5 +277,58 @@ def table(outcomes):
         )
 
 
+PLOT = Path(__file__).parents[1] / "docs" / "fleet.svg"
+
+#: What is drawn, in which color.
+LINES = {
+    "3 attempts at once": "#c0392b",
+    "Retry() with its budget": "#e67e22",
+    "no retries": "#7f8c8d",
+    "5 s, shared by the fleet": "#2980b9",
+}
+WIDTH, HEIGHT, LEFT, TOP = 720, 300, 50, 34
+
+STYLE = """
+text { font: 12px sans-serif; fill: #333 } .axis { stroke: #888 } .grid { stroke: #8883 } .ill { fill: #8882 }
+@media (prefers-color-scheme: dark) { text { fill: #ccc } }
+"""
+
+
+def plot(outcomes):
+    """
+    Return a picture of the requests per second that reach the server, as SVG.
+    """
+    highest = 1500
+
+    def x(second):
+        return LEFT + (WIDTH - LEFT - 10) * second / LAST
+
+    def y(load):
+        return TOP + (HEIGHT - TOP - 40) * (1 - min(load, highest) / highest)
+
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
+    yield f"<title>Requests per second at a server in a brown-out</title><style>{STYLE}</style>"
+    yield f'<rect class="ill" x="{x(BEGINS):.0f}" y="{TOP}" width="{x(ENDS) - x(BEGINS):.0f}" height="{y(0) - TOP:.0f}"/>'
+    yield f'<text x="{x(BEGINS) + 6:.0f}" y="{TOP + 16}">brown-out</text>'
+    for load in range(0, highest + 1, 500):
+        yield f'<line class="grid" x1="{LEFT}" x2="{x(LAST):.0f}" y1="{y(load):.0f}" y2="{y(load):.0f}"/>'
+        yield f'<text x="{LEFT - 6}" y="{y(load) + 4:.0f}" text-anchor="end">{load}</text>'
+    for second in range(0, LAST + 1, 20):
+        yield f'<text x="{x(second):.0f}" y="{HEIGHT - 22}" text-anchor="middle">{second} s</text>'
+    yield f'<line class="axis" x1="{LEFT}" x2="{x(LAST):.0f}" y1="{y(0):.0f}" y2="{y(0):.0f}"/>'
+    for number, (name, color) in enumerate(LINES.items()):
+        points = " ".join(f"{x(second):.1f},{y(outcomes[name].load[second]):.1f}" for second in range(LAST))
+        yield f'<polyline fill="none" stroke="{color}" stroke-width="2" points="{points}"/>'
+        begin = LEFT + number * 168
+        yield f'<line stroke="{color}" stroke-width="3" x1="{begin}" x2="{begin + 16}" y1="14" y2="14"/>'
+        yield f'<text x="{begin + 20}" y="18">{name}</text>'
+    yield f'<text x="{WIDTH // 2}" y="{HEIGHT - 6}" text-anchor="middle">seconds; the lines are requests per second</text>'
+    yield "</svg>"
+
+
 if __name__ == "__main__":
-    print(*table({name: simulate(*how) for name, how in POLICIES.items()}), sep="\n")  # noqa: T201 -- a program that prints
+    simulated = {name: simulate(*how) for name, how in POLICIES.items()}
+    if "--plot" in sys.argv[1:]:
+        PLOT.parent.mkdir(exist_ok=True)
+        PLOT.write_text("\n".join(plot(simulated)) + "\n")
+    print(*table(simulated), sep="\n")  # noqa: T201 -- a program that prints

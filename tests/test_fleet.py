@@ -24,7 +24,8 @@ def base(outcomes):
 
 
 RETRIES = [name for name in fleet.POLICIES if name != "no retries"]
-OURS = ["Retry() with its budget", "the same, told to wait 5 s", "the same, told of a limit"]
+SHARED = ["5 s, shared by the fleet", "a limit, shared"]
+OURS = ["Retry() with its budget", "the same, told to wait 5 s", "the same, told of a limit", *SHARED]
 ENDLESS = [name for name in RETRIES if name not in OURS]
 
 
@@ -58,6 +59,8 @@ def test_retries_without_a_budget_keep_the_server_down(outcomes, base, name):
         ("the same, told to wait 5 s", 1.25),
         # A limit that is reached costs 5 / 14, so the bucket lasts nearly three times as long.
         ("the same, told of a limit", 1.35),
+        ("5 s, shared by the fleet", 0.5),
+        ("a limit, shared", 0.5),
     ],
 )
 def test_a_budget_takes_the_load_away_while_the_server_is_down(outcomes, base, name, most):
@@ -73,6 +76,14 @@ def test_with_a_budget_the_server_recovers(outcomes, base, name):
 def test_who_is_told_to_wait_comes_later(outcomes):
     # Half a second of its own choice against five: the retries do not add to the load that made them.
     assert outcomes["the same, told to wait 5 s"].peak() < 0.75 * outcomes["Retry() with its budget"].peak()
+
+
+@pytest.mark.parametrize(("alone", "shared"), list(zip(OURS[1:3], SHARED, strict=True)))
+def test_a_shared_moment_takes_load_away_and_brings_the_server_back_sooner(outcomes, base, alone, shared):
+    assert outcomes[shared].late_load() < 0.5 * base.late_load()
+    assert outcomes[shared].peak() < 0.75 * outcomes[alone].peak()
+    assert outcomes[shared].recovery() <= base.recovery() / 2
+    assert outcomes[shared].share(fleet.BEGINS, fleet.ENDS) > outcomes[alone].share(fleet.BEGINS, fleet.ENDS)
 
 
 @pytest.mark.parametrize("name", OURS[:2])
@@ -99,3 +110,7 @@ def test_the_page_shows_the_table(outcomes):
     page = (Path(__file__).parents[1] / "docs" / "fleet.md").read_text()
 
     assert "\n".join(line.rstrip() for line in fleet.table(outcomes)) in page
+
+
+def test_the_plot_is_current(outcomes):
+    assert fleet.PLOT.read_text() == "\n".join(fleet.plot(outcomes)) + "\n"

@@ -985,3 +985,153 @@ def test_copies_share_the_budgets_and_another_process_begins_with_full_ones():
     assert copy.copy(servers) is copy.deepcopy(servers) is servers
     assert elsewhere.idempotent("a") is True
     assert elsewhere.for_server("s").budget.left == 10
+
+
+# ---- a moment that clients share
+
+
+class Moment:
+    """
+    A not-before in the time of a `World`.
+    """
+
+    def __init__(self, world, seconds=0.0, raises=None):
+        self.world = world
+        self.until = world.now + seconds
+        self.raises = raises
+
+    def left(self):
+        if self.raises is not None:
+            raise self.raises
+        return self.until - self.world.now
+
+    def extend(self, seconds):
+        if self.raises is not None:
+            raise self.raises
+        self.until = max(self.until, self.world.now + seconds)
+
+
+class AsyncMoment(Moment):
+    async def left(self):
+        return super().left()
+
+    async def extend(self, seconds):
+        super().extend(seconds)
+
+
+MOMENTS = pytest.mark.parametrize(("how", "kind"), [("asyncio", AsyncMoment), ("trio", Moment), ("sync", Moment)])
+
+
+@MOMENTS
+def test_a_named_wait_moves_the_shared_moment(how, kind):
+    world = World([fails(after=7)])
+    moment = kind(world)
+
+    world.run(how, world.retry(not_before=moment), idempotent=False)
+
+    assert moment.until == world.now + 7
+
+
+@MOMENTS
+def test_a_wait_beyond_the_cap_moves_the_moment_by_the_cap(how, kind):
+    world = World([fails(after=9000)])
+    moment = kind(world)
+
+    world.run(how, world.retry(not_before=moment, hint_max=60), idempotent=False)
+
+    assert moment.until == world.now + 60
+
+
+@MOMENTS
+@pytest.mark.parametrize("outcome", [DONE, BUSY])
+def test_without_a_named_wait_the_moment_stays(how, kind, outcome):
+    world = World([outcome])
+    moment = kind(world, seconds=-3)
+
+    world.run(how, world.retry(not_before=moment), idempotent=False)
+
+    assert moment.until == 997
+
+
+@MOMENTS
+def test_before_the_moment_no_call_is_sent(how, kind):
+    world = World([DONE])
+    retry = world.retry(not_before=kind(world, seconds=7.2))
+
+    with pytest.raises(ToolFault, match="asked its clients to wait") as caught:
+        world.run(how, retry, idempotent=True)
+
+    assert (world.calls, world.waits) == ([], [])
+    fault = caught.value
+    assert (fault.code, fault.retry_after_seconds, fault.retryable) == ("quota_exceeded", 8, True)
+    assert fault.outcome == "not_executed"
+    assert [(made.number, made.stopped) for made in world.made] == [(1, "not_before")]
+
+
+@MOMENTS
+def test_a_further_attempt_waits_for_the_moment(how, kind):
+    world = World([BUSY, DONE])
+    moment = kind(world)
+    retry = world.retry(not_before=moment)
+    lag = world.attempt_sync
+
+    def attempt_sync(number):
+        outcome = lag(number)
+        if number == 1:
+            # Another client was asked to wait meanwhile.
+            moment.until = world.now + 10
+        return outcome
+
+    world.attempt_sync = attempt_sync
+
+    assert world.run(how, retry, idempotent=True) == DONE
+    # Its own quarter of a second, then what is left, and up to as long again.
+    assert world.waits == [0.25, pytest.approx(9.75 * 1.5)]
+
+
+@MOMENTS
+@pytest.mark.parametrize(
+    "left", [0.0, -5.0, 121.0, float("inf"), float("nan")], ids=["now", "past", "too far", "endless", "nan"]
+)
+def test_a_moment_that_does_not_count_delays_nothing(how, kind, left):
+    world = World([DONE])
+
+    assert world.run(how, world.retry(not_before=kind(world, seconds=left)), idempotent=True) == DONE
+    assert world.waits == []
+
+
+@MOMENTS
+def test_a_store_that_is_down_costs_no_call(how, kind, caplog):
+    world = World([fails(after=3), DONE])
+    moment = kind(world, raises=ConnectionError("the store is down"))
+
+    assert world.run(how, world.retry(not_before=moment), idempotent=True) == DONE
+    assert "could not be reached" in caplog.text
+
+
+@pytest.mark.parametrize("value", [True, "soon", None, [3]])
+def test_what_a_store_should_not_return_delays_nothing(value):
+    class Store:
+        def left(self):
+            return value
+
+        def extend(self, seconds):
+            raise AssertionError("no wait was named")
+
+    world = World([DONE])
+
+    assert world.run("sync", world.retry(not_before=Store())) == DONE
+
+
+def test_an_async_moment_is_for_async_calls():
+    world = World([DONE])
+
+    with pytest.raises(ValueError, match="is async, which call and run take"):
+        world.run("sync", world.retry(not_before=AsyncMoment(world)))
+    assert world.calls == []
+
+
+@pytest.mark.parametrize("value", ["soon", 3, Moment, object()])
+def test_what_is_not_a_moment_is_refused(value):
+    with pytest.raises(ValueError, match="must have the methods left and extend"):
+        Retry(not_before=value)

@@ -9,11 +9,19 @@ from typing import TypeAlias
 
 from toolfault._judge.case import Call
 from toolfault._names import publish as _publish
-from toolfault._retry.attempts import Attempt, Retried, RetryObserver, Stopped
+from toolfault._retry.attempts import Attempt, NotBefore, Retried, RetryObserver, Stopped
 from toolfault.errors import ToolFault
 
 
-__all__ = ["Attempt", "AttemptHook", "FailureHook", "Retried", "RetryObserver", "Stopped"]
+__all__ = [
+    "Attempt",
+    "AttemptHook",
+    "FailureHook",
+    "NotBefore",
+    "Retried",
+    "RetryObserver",
+    "Stopped",
+]
 
 FailureHook: TypeAlias = Callable[[ToolFault, BaseException, Call], object]
 """

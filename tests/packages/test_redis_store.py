@@ -16,7 +16,9 @@ import redis.asyncio
 import valkey
 import valkey.asyncio
 
+from toolfault import Retry, ToolFault
 from toolfault.dialects import AsyncRedisStore, RedisStore, a2a, a2c_smcp
+from toolfault.hosting import to_result
 
 
 sys.path.append(str(Path(__file__).parent))
@@ -121,6 +123,43 @@ def test_on_asyncio_with_the_same_records(url, client, namespace, kind):
     assert "xyzzy" not in json.dumps(error)
     assert body == ACK
     assert len(texts_in(client, namespace)) <= 2
+
+
+def test_a_moment_is_shared_and_only_moves_away(client, namespace):
+    one, other = (RedisStore(client, namespace=namespace) for _ in range(2))
+    here, there = one.not_before("https://a.example/mcp"), other.not_before("https://a.example/mcp")
+
+    assert there.left() == 0
+    here.extend(30)
+    here.extend(5)
+
+    assert 29 < there.left() <= 30
+    assert other.not_before("https://b.example/mcp").left() == 0
+    (key,) = client.keys(f"{{{namespace}}}:not-before:*")
+    assert b"example" not in key
+
+
+def test_two_clients_leave_a_server_alone_that_asked_one_to_wait(url, namespace):
+    sent = []
+
+    async def busy(_number):
+        sent.append("busy")
+        return to_result(ToolFault("quota_exceeded", "That is too much.", retry_after_seconds=30))
+
+    async def well(_number):
+        sent.append("well")
+
+    async def run():
+        async with redis.asyncio.Redis.from_url(url) as made:
+            moment = AsyncRedisStore(made, namespace=namespace).not_before("weather")
+            await Retry(not_before=moment).run(busy)
+            return await Retry(not_before=moment).run(well)
+
+    retried = anyio.run(run)
+
+    assert sent == ["busy"]
+    assert retried.stopped == "not_before"
+    assert 1 <= retried.fault.retry_after_seconds <= 30
 
 
 OTHER = """

@@ -2,7 +2,7 @@
 Records of attempts, and the text that describes them to a model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import (
@@ -27,7 +27,15 @@ from toolfault.errors import ToolFault
 T = TypeVar("T")
 
 Stopped: TypeAlias = Literal[
-    "success", "no_failure", "not_retryable", "not_safe", "attempts", "hint", "deadline", "budget"
+    "success",
+    "no_failure",
+    "not_retryable",
+    "not_safe",
+    "attempts",
+    "hint",
+    "deadline",
+    "budget",
+    "not_before",
 ]
 """
 Why there was no further attempt:
@@ -40,6 +48,8 @@ Why there was no further attempt:
 * ``hint``: the server asks for a longer wait than `Retry.hint_max`.
 * ``deadline``: the wait would end after `Retry.timeout`.
 * ``budget``: the server's `Budget` is empty.
+* ``not_before``: no attempt was made, since the server has asked its clients to wait; see
+  `NotBefore`.
 """
 
 
@@ -75,7 +85,7 @@ class Retried(Generic[T]):
 
     Attributes:
         attempts:
-            Each attempt in order; at least one.
+            Each attempt in order; at least one, also where it was not made (`not_before`).
 
         result:
             What the last attempt returned, a success or a failure. None: it raised.
@@ -150,6 +160,28 @@ class RetryObserver(Protocol):
         Args:
             name: The tool's name.
             number: The attempt, counted from 1.
+        """
+        ...
+
+
+@runtime_checkable
+class NotBefore(Protocol):
+    """
+    The moment before which several clients leave one server alone, because it named a wait.
+
+    Both methods may be async where `Retry.call` and `Retry.run` use them. What they raise is
+    logged, and delays nothing.
+    """
+
+    def left(self) -> float | Awaitable[float]:
+        """
+        Return the seconds until the moment; 0 or less if it is past.
+        """
+        ...
+
+    def extend(self, seconds: float, /) -> object:
+        """
+        Move the moment to this many seconds from now, unless it is later already.
         """
         ...
 

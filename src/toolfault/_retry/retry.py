@@ -28,7 +28,7 @@ from toolfault._options import (
     one_or_several,
 )
 from toolfault._read.parse import parse
-from toolfault._retry.attempts import Attempt, Retried, RetryObserver
+from toolfault._retry.attempts import Attempt, NotBefore, Retried, RetryObserver
 from toolfault._retry.budget import Budget
 from toolfault._retry.state import RetryState
 from toolfault._tracebacks import log_exception
@@ -84,6 +84,12 @@ class Retry:
             The retries that the server may cause. None: no limit here; a wrapped session gets a
             budget of its own.
 
+        not_before:
+            A `hooks.NotBefore` that several clients of one server share, such as
+            `RedisStore.not_before`. While one of them was asked to wait, the others send no new
+            call: it fails with ``quota_exceeded`` and the rest of the wait, and nothing was sent.
+            Further attempts wait. Only `call`, `run` and their sync forms honour it.
+
         on_attempt:
             A function, or several, called with an `Attempt` after each attempt. What they raise is
             logged.
@@ -108,6 +114,7 @@ class Retry:
     hint_max: float = 120.0
     trust_hints: bool = True
     budget: Budget | None = None
+    not_before: NotBefore | None = None
     on_attempt: _Hook | Sequence[_Hook] = ()
     observers: RetryObserver | Sequence[RetryObserver] = ()
     sleep: Callable[[float], Awaitable[object]] = field(default=anyio.sleep, repr=False)
@@ -124,6 +131,10 @@ class Retry:
         if self.budget is not None and not isinstance(self.budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
             raise ValueError(
                 f"budget must be a Budget, such as Budget(retries=10), not {self.budget!r}"
+            )
+        if self.not_before is not None and not _is_not_before(self.not_before):
+            raise ValueError(
+                f"not_before must have the methods left and extend; {self.not_before!r} has not"
             )
         for name in ("sleep", "sleep_sync", "clock", "random"):
             if not callable(getattr(self, name)):
@@ -259,8 +270,13 @@ class Retry:
         state = self.state(name=name, idempotent=idempotent)
         with state.observe_call() as report:
             while True:
+                if self.not_before is not None and (refused := await self._hold(state)):
+                    report(refused)
+                    return refused
                 with state.attempt(read) as outcome:
                     outcome.result = await attempt(state.number)
+                if self.not_before is not None:
+                    await self._extend(state.asked_wait(outcome.fault))
                 if state.needs_hints(outcome.fault):
                     tool = await _find_tool(tool)
                 wait = state.next_wait(outcome.fault, tool)
@@ -304,7 +320,9 @@ class Retry:
         Raises:
             ValueError: *attempt* or *tool* is async after all; nothing was called.
         """
-        for function in (attempt, tool):
+        not_before = self.not_before
+        shared = () if not_before is None else (not_before.left, not_before.extend)
+        for function in (attempt, tool, *shared):
             if callable(function) and not is_plain_function(function):
                 raise ValueError(
                     f"{function!r} is async, which call and run take; call_sync and run_sync do not"
@@ -312,8 +330,13 @@ class Retry:
         state = self.state(name=name, idempotent=idempotent)
         with state.observe_call() as report:
             while True:
+                if self.not_before is not None and (refused := self._hold_sync(state)):
+                    report(refused)
+                    return refused
                 with state.attempt(read) as outcome:
                     outcome.result = attempt(state.number)
+                if self.not_before is not None:
+                    self._extend_sync(state.asked_wait(outcome.fault))
                 if state.needs_hints(outcome.fault):
                     tool = _find_tool_sync(tool)
                 wait = state.next_wait(outcome.fault, tool)
@@ -323,6 +346,54 @@ class Retry:
                     return retried
                 with state.waiting():
                     self.sleep_sync(wait)
+
+    async def _hold(self, state: RetryState) -> Retried[Any] | None:
+        left = await _ask(cast("NotBefore", self.not_before).left)
+        wait = state.hold(left)
+        refused = state.refuse(left)
+        if refused is None and wait is not None:
+            await self.sleep(wait)
+        return refused
+
+    async def _extend(self, seconds: float | None) -> None:
+        if seconds is not None:
+            await _ask(partial(cast("NotBefore", self.not_before).extend, seconds))
+
+    def _hold_sync(self, state: RetryState) -> Retried[Any] | None:
+        left = _ask_sync(cast("NotBefore", self.not_before).left)
+        wait = state.hold(left)
+        refused = state.refuse(left)
+        if refused is None and wait is not None:
+            self.sleep_sync(wait)
+        return refused
+
+    def _extend_sync(self, seconds: float | None) -> None:
+        if seconds is not None:
+            _ask_sync(partial(cast("NotBefore", self.not_before).extend, seconds))
+
+
+def _is_not_before(value: object) -> bool:
+    return isinstance(value, NotBefore) and not isinstance(value, type)
+
+
+_NOT_SHARED: Final = "the shared not-before could not be reached; it delays nothing"
+
+
+async def _ask(function: Callable[[], object]) -> object:
+    try:
+        answer = function()
+        return await answer if inspect.isawaitable(answer) else answer
+    except Exception:  # noqa: BLE001 -- a store out of order must not cost the call
+        log_exception(_NOT_SHARED)
+        return None
+
+
+def _ask_sync(function: Callable[[], object]) -> object:
+    try:
+        return function()
+    except Exception:  # noqa: BLE001 -- as in `_ask`
+        log_exception(_NOT_SHARED)
+        return None
 
 
 def _is_observer(value: object) -> bool:

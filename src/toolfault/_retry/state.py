@@ -5,6 +5,7 @@ One call between its attempts: whether there is another, and after how long.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -166,6 +167,68 @@ class RetryState:
             wait = None
         self._record(fault, wait, stopped)
         return wait
+
+    def refuse(self, left: object) -> Retried[Any] | None:
+        """
+        Return the end of a call whose first attempt is not made, since a `NotBefore` is to come.
+
+        None: the attempt may be made. To wait instead would only move the load: all calls that
+        waited would come at the moment.
+
+        Args:
+            left: The seconds until the moment.
+        """
+        seconds = self._honoured(left)
+        if seconds is None or self.number > 1:
+            return None
+        fault = ToolFault(
+            McpErrorCode.QUOTA_EXCEEDED,
+            "The server has asked its clients to wait, so the call was not sent.",
+            retry_after_seconds=math.ceil(seconds),
+            outcome="not_executed",
+        )
+        self._record(fault, None, "not_before")
+        return self.finish(Outcome(error=fault))
+
+    def hold(self, left: object) -> float | None:
+        """
+        Return the seconds to wait before a further attempt, since a `NotBefore` is to come.
+
+        None: the attempt is made at once.
+
+        Args:
+            left: The seconds until the moment.
+        """
+        seconds = self._honoured(left)
+        if seconds is None:
+            return None
+        retry = self._retry
+        # Spread over as long again, so that those who wait for one moment do not all come at once.
+        wait = add_jitter(
+            max(seconds, retry.wait_initial),
+            jitter=retry.wait_jitter,
+            chance=retry.random(),
+            at_least=seconds,
+        )
+        if retry.timeout is not None and retry.clock() + wait > self._begun + retry.timeout:
+            return None
+        return wait
+
+    def _honoured(self, left: object) -> float | None:
+        """
+        Return the seconds of a shared moment; None if it is past, not a number, or too far away.
+        """
+        if isinstance(left, bool) or not isinstance(left, int | float):
+            return None
+        return float(left) if 0 < left <= self._retry.hint_max else None
+
+    def asked_wait(self, fault: ToolFault | None) -> float | None:
+        """
+        Return the seconds that a failure asks all clients to wait, at most `Retry.hint_max`.
+        """
+        if fault is None or not fault.envelope.retry_after_seconds:
+            return None
+        return min(fault.envelope.retry_after_seconds, self._retry.hint_max)
 
     def finish(self, outcome: Outcome) -> Retried[Any]:
         """

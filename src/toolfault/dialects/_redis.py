@@ -9,6 +9,7 @@ failure that is reported.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import math
 import re
@@ -65,6 +66,7 @@ class _Settings:
         # In braces: a cluster keeps keys with the same text in braces in one slot.
         self._prefix = f"{{{namespace}}}:record:"
         self._index = f"{{{namespace}}}:handles"
+        self._moments = f"{{{namespace}}}:not-before:"
         self._lifetime = lifetime
         self._limit = limit
         self._pause = pause
@@ -98,6 +100,10 @@ class _Settings:
 
     def _close(self) -> None:
         self._closed_until = self._clock() + self._pause
+
+    def _moment_of(self, server: str) -> str:
+        # A digest: an address may hold a password, and be longer than a key should be.
+        return self._moments + hashlib.sha256(server.encode(errors="replace")).hexdigest()[:32]
 
     def _writing(self, pipeline: Any, handle: str, text: str) -> Any:
         """
@@ -222,6 +228,41 @@ class RedisStore(_Settings):
             raise
         return None if found is None else _to_text(found)
 
+    def not_before(self, server: str) -> RedisNotBefore:
+        """
+        Return the moment before which clients of a server leave it alone, for `Retry.not_before`.
+
+        Args:
+            server: The server's address or name, the same in all processes.
+        """
+        return RedisNotBefore(self, server)
+
+    def read_moment(self, server: str) -> float:
+        """
+        Return the seconds until a server's moment; 0 if it is past.
+
+        Raises:
+            ConnectionError: The store failed a moment ago.
+            Exception: What the client raises.
+        """
+        self._raise_if_closed()
+        try:
+            return _to_seconds(self._client.pttl(self._moment_of(server)))
+        except Exception:
+            self._close()
+            raise
+
+    def move_moment(self, server: str, seconds: float) -> None:
+        """
+        Move a server's moment to this many seconds from now, unless it is later already.
+
+        Raises:
+            ConnectionError: The store failed a moment ago.
+            Exception: What the client raises.
+        """
+        if self.read_moment(server) < seconds:
+            self._client.set(self._moment_of(server), "1", px=_to_milliseconds(seconds))
+
 
 @explain_unknown_options
 class AsyncRedisStore(_Settings):
@@ -302,6 +343,94 @@ class AsyncRedisStore(_Settings):
         if not is_new:
             # The result that names the handle is made already.
             raise RuntimeError(_TAKEN)
+
+    def not_before(self, server: str) -> AsyncRedisNotBefore:
+        """
+        Return the moment before which clients of a server leave it alone, for `Retry.not_before`.
+
+        Args:
+            server: The server's address or name, the same in all processes.
+        """
+        return AsyncRedisNotBefore(self, server)
+
+    async def read_moment(self, server: str) -> float:
+        """
+        Return the seconds until a server's moment; 0 if it is past.
+
+        Raises:
+            ConnectionError: The store failed a moment ago.
+            Exception: What the client raises.
+        """
+        self._raise_if_closed()
+        try:
+            return _to_seconds(await self._client.pttl(self._moment_of(server)))
+        except Exception:
+            self._close()
+            raise
+
+    async def move_moment(self, server: str, seconds: float) -> None:
+        """
+        Move a server's moment to this many seconds from now, unless it is later already.
+
+        Raises:
+            ConnectionError: The store failed a moment ago.
+            Exception: What the client raises.
+        """
+        if await self.read_moment(server) < seconds:
+            await self._client.set(self._moment_of(server), "1", px=_to_milliseconds(seconds))
+
+
+def _to_seconds(milliseconds: int) -> float:
+    # Below 0: there is no such key, or it has no lifetime.
+    return max(0, milliseconds) / 1000
+
+
+def _to_milliseconds(seconds: float) -> int:
+    return max(1, math.ceil(seconds * 1000))
+
+
+class RedisNotBefore:
+    """
+    One server's moment in a `RedisStore`; see `hooks.NotBefore`.
+    """
+
+    def __init__(self, store: RedisStore, server: str) -> None:
+        self._store = store
+        self._server = server
+
+    def left(self) -> float:
+        """
+        Return the seconds until the moment; 0 if it is past.
+        """
+        return self._store.read_moment(self._server)
+
+    def extend(self, seconds: float, /) -> None:
+        """
+        Move the moment to this many seconds from now, unless it is later already.
+        """
+        self._store.move_moment(self._server, seconds)
+
+
+class AsyncRedisNotBefore:
+    """
+    One server's moment in an `AsyncRedisStore`; see `hooks.NotBefore`.
+    """
+
+    def __init__(self, store: AsyncRedisStore, server: str) -> None:
+        self._store = store
+        self._server = server
+
+    async def left(self) -> float:
+        """
+        Return the seconds until the moment; 0 if it is past.
+        """
+        return await self._store.read_moment(self._server)
+
+    async def extend(self, seconds: float, /) -> None:
+        """
+        Move the moment to this many seconds from now, unless it is later already.
+        """
+        await self._store.move_moment(self._server, seconds)
 
 
 class _Session:
