@@ -289,7 +289,8 @@ LINES = {
 WIDTH, HEIGHT, LEFT, TOP = 720, 300, 50, 34
 
 STYLE = """
-text { font: 12px sans-serif; fill: #333 } .axis { stroke: #888 } .grid { stroke: #8883 } .ill { fill: #8882 }
+text { font: 12px sans-serif; fill: #333 } .axis { stroke: #888 } .grid { stroke: #888; stroke-opacity: 0.3 }
+.ill { fill: #888; fill-opacity: 0.15 }
 @media (prefers-color-scheme: dark) { text { fill: #ccc } }
 """
 
@@ -301,7 +302,7 @@ def plot(outcomes):
     highest = 1500
 
     def x(second):
-        return LEFT + (WIDTH - LEFT - 10) * second / LAST
+        return LEFT + (WIDTH - LEFT - 20) * second / LAST
 
     def y(load):
         return TOP + (HEIGHT - TOP - 40) * (1 - min(load, highest) / highest)
