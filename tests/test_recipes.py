@@ -105,7 +105,7 @@ def test_an_adapter_is_complete(name):
 
 
 #: How the pages spell a dialect that is not named as its module.
-SPELLED = {"tool_failure": "SEP-3313"}
+SPELLED = {"tool_failure": "SEP-3313", "problem_json": "problem+json", "google_rpc": "google.rpc.Status"}
 
 
 @pytest.mark.parametrize("name", modules_in(SOURCE / "dialects"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from toolfault import McpErrorCode, ToolFault
 from toolfault._wire import to_result
-from toolfault.dialects import a2a, a2c_smcp, tool_failure
+from toolfault.dialects import a2a, a2c_smcp, google_rpc, problem_json, tool_failure
 from toolfault.dialects._tables import _TABLES, A2A_INTERNAL, comes_back, meaning, translate
 
 
@@ -64,6 +64,9 @@ EXAMPLES = (
     ("A2A over HTTP+JSON", "The status says more than the number.", lambda: a2a.encode(FAILURE, binding="http")),
     ("A2A over gRPC", "A `google.rpc.Status` in protobuf's JSON mapping.", lambda: a2a.encode(FAILURE, binding="grpc")),
     ("protocol-droid", "", lambda: a2a.encode(FAILURE, profile="protocol-droid")),
+    ("problem+json (RFC 9457)", "An HTTP answer of a REST façade, with the envelope in extension members.", lambda: problem_json.encode(FAILURE)),
+    ("google.rpc.Status", "In protobuf's JSON mapping.", lambda: google_rpc.encode(FAILURE)),
+    ("google.rpc.Status over HTTP+JSON", "", lambda: google_rpc.encode(FAILURE, binding="http")),
     ("A2C-SMCP: the tool result", "4003 would read as a success in an acknowledgement, so the failure leaves as a tool result, in any version.", lambda: a2c_smcp.encode(FAILURE)),
 )  # fmt: skip
 
@@ -80,7 +83,14 @@ OTHERS = (
     ("From A2C-SMCP to A2A", "", lambda: a2a.encode(a2c_smcp.decode(ELSEWHERE))),
 )  # fmt: skip
 
-TITLES = {"mcp": "the envelope", "a2a": "A2A", "protocol-droid": "protocol-droid", "a2c": "A2C-SMCP"}
+TITLES = {
+    "mcp": "the envelope",
+    "a2a": "A2A",
+    "protocol-droid": "protocol-droid",
+    "a2c": "A2C-SMCP",
+    "problem": "problem+json",
+    "grpc": "google.rpc.Status",
+}
 
 
 def page():

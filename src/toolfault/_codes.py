@@ -139,6 +139,22 @@ class McpErrorCategory(StrEnum):
     """
 
 
+MEANINGS: Final[dict[McpErrorCode, str]] = {
+    McpErrorCode.TOOL_NOT_FOUND: "no tool of that name",
+    McpErrorCode.TOOL_TIMEOUT: "time ran out after work began",
+    McpErrorCode.TOOL_PANICKED: "the tool's code failed in a way that its author did not plan",
+    McpErrorCode.INVALID_ARGUMENTS: "the caller can mend it by calling differently",
+    McpErrorCode.PERMISSION_DENIED: "the caller is known and not allowed",
+    McpErrorCode.QUOTA_EXCEEDED: "a limit is reached; waiting or paying helps",
+    McpErrorCode.NETWORK_BLOCKED: "a policy, not an outage, stops the connection",
+    McpErrorCode.MCP_SERVER_UNREACHABLE: "the MCP server itself cannot be reached, or died",
+    McpErrorCode.INTERNAL: "the server, or something behind it, failed",
+    McpErrorCode.UNKNOWN: "a reader's word for a code that it does not know; no server sends it",
+}
+"""
+The meaning of each code in a few words.
+"""
+
 #: What each code implies where nothing else is said: category, retryable (E9).
 DEFAULTS: Final[dict[McpErrorCode, tuple[McpErrorCategory, bool]]] = {
     McpErrorCode.TOOL_NOT_FOUND: (McpErrorCategory.PERMANENT, False),

@@ -49,7 +49,7 @@ _NUMBERS: Final = range(-(2**63), 2**63)
 #: The size of a code, profile, version or handle that is a text, in characters.
 _MAX_NAME: Final = 128
 
-System = Literal["mcp", "a2c", "a2a"]
+System = Literal["mcp", "a2c", "a2a", "problem", "grpc"]
 """
 The systems whose vocabularies are bridged.
 """

@@ -16,6 +16,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Final
 
+from toolfault._codes import MEANINGS
 from toolfault._guard import Guard, GuardOptions, OptionsBesideTimeout, being_cancelled
 from toolfault._judge.case import Call, Phase
 from toolfault._logging import log
@@ -37,6 +38,7 @@ from toolfault._wire import json_safe, last_resort, to_result
 __all__ = [
     "ASKS_CLIENT",
     "ATTEMPT_KEY",
+    "MEANINGS",
     "META_KEY",
     "META_VERSION",
     "OPTIONS",

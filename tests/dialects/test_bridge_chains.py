@@ -15,7 +15,7 @@ from toolfault._names import META_KEY
 from toolfault._record import MAX_RECORD
 from toolfault._untrusted import decode_envelope
 from toolfault._wire import to_result
-from toolfault.dialects import MemoryStore, a2a, a2c_smcp, jsonrpc, tool_failure
+from toolfault.dialects import MemoryStore, a2a, a2c_smcp, google_rpc, jsonrpc, problem_json, tool_failure
 
 
 #: How a failure travels one hop in each dialect, to arrive as JSON.
@@ -34,11 +34,14 @@ DIALECTS = {
         functools.partial(a2a.encode, profile="protocol-droid"),
         functools.partial(a2a.decode, profile="protocol-droid"),
     ),
+    "problem-json": (problem_json.encode, problem_json.decode),
+    "google-rpc": (google_rpc.encode, google_rpc.decode),
+    "google-rpc-http": (functools.partial(google_rpc.encode, binding="http"), google_rpc.decode),
     "tool-failure": (tool_failure.encode, tool_failure.decode),
 }
 
 #: Those that can keep the record at the bridge.
-WITH_STORE = sorted(name for name in DIALECTS if name.startswith(("a2", "protocol-droid")))
+WITH_STORE = sorted(name for name in DIALECTS if name.startswith(("a2", "protocol-droid", "problem", "google")))
 
 
 def hop(name, fault, **options):
@@ -115,6 +118,17 @@ FOREIGN = {
             "meta": {"error_code": 4006, "mcp_server": "docs", "auth_hint": {"action": "log_in", "message": "Log in."}},
         },
         {"content": [{"type": "text", "text": "m"}], "isError": True, "meta": {"a2c_timeout": True, "x": 1}},
+    ],
+    "problem-json": [
+        {"status": 403, "headers": {"Content-Type": "application/problem+json"}, "body": body}
+        for body in (
+            {"type": "https://example.com/credit", "title": "No credit.", "status": 403, "detail": "m", "balance": 30},
+            {"type": "about:blank", "title": "m", "status": 403, "instance": "/a/1"},
+        )
+    ],
+    "google-rpc": [
+        {"code": 8, "message": "m", "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3.5s"}]},
+        {"code": 9, "message": "m", "details": [{"@type": "type.googleapis.com/other.Detail", "a": [1]}]},
     ],
     "a2a-jsonrpc": [
         {"code": -32001, "message": "m", "data": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "TASK_NOT_FOUND", "domain": "a2a-protocol.org", "metadata": {"taskId": "t"}}]},

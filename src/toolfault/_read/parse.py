@@ -255,6 +255,12 @@ def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
     if foreign is not None:
         return foreign
     for place, body in bodies:
+        foreign = parse_dialect(body) if is_mapping(body) else None
+        if foreign is not None:
+            foreign.found_in = place
+            foreign.outcome = foreign.outcome or outcome
+            foreign.facts.update(facts)
+            return foreign
         claim, received = _first_claim(body)
         if claim is not None:
             return claim.to_fault(

@@ -69,9 +69,22 @@ def _has_a2c_member(payload: Mapping[Any, Any]) -> bool:
     )
 
 
+def _may_be_problem(obj: Mapping[Any, Any]) -> bool:
+    body = as_mapping(obj.get("body")) or obj
+    return is_text(body.get("type")) and is_text(body.get("title"))
+
+
+def _may_be_google_rpc(obj: Mapping[Any, Any]) -> bool:
+    body = as_mapping(obj.get("body")) or obj
+    error = as_mapping(body.get("error")) or body
+    return is_int(error.get("code")) and is_array(error.get("details"))
+
+
 CLUES: Final = (
     Clue("toolfault.dialects.a2a._codec", _may_be_a2a),
     Clue("toolfault.dialects.a2c_smcp._codec", _may_be_a2c),
+    Clue("toolfault.dialects.problem_json", _may_be_problem),
+    Clue("toolfault.dialects.google_rpc", _may_be_google_rpc),
 )
 """
 The dialects that `toolfault.parse` recognises, in the order of asking.

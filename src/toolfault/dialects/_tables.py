@@ -10,18 +10,20 @@ handshake of A2C-SMCP.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_code
 from toolfault._json import as_mapping
+from toolfault._meanings import grpc, http
+from toolfault._verdict import Verdict
 
 
-Vocabulary = Literal["mcp", "a2c", "a2a", "protocol-droid"]
+Vocabulary = Literal["mcp", "a2c", "a2a", "protocol-droid", "problem", "grpc"]
 """
 The codes of one system. ``a2a`` is the official table, ``protocol-droid`` what that crate sends
-under the same name.
+under the same name; ``problem`` has the statuses of HTTP, ``grpc`` the canonical statuses.
 """
 
 Code = str | int
@@ -189,6 +191,36 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
         other=_UNKNOWN,
         by_reason=dict.fromkeys((4017, 4018, 4019), _REFUSED),
     ),
+    ("mcp", "problem"): Table(
+        {
+            _NOT_FOUND: 404,
+            _TIMEOUT: 504,
+            _ARGUMENTS: 422,
+            _DENIED: 403,
+            _QUOTA: 429,
+            _UNREACHABLE: 502,
+        },
+        other=500,
+    ),
+    ("problem", "mcp"): Table(
+        {status: row.code.value for status, row in http.STATUS.items()}, other=_UNKNOWN
+    ),
+    ("mcp", "grpc"): Table(
+        {
+            _NOT_FOUND: 5,
+            _TIMEOUT: 4,
+            _ARGUMENTS: 3,
+            _DENIED: 7,
+            _QUOTA: 8,
+            _UNREACHABLE: 14,
+            _UNKNOWN: 2,
+        },
+        other=13,
+    ),
+    ("grpc", "mcp"): Table(
+        {number: row.code.value for number, row in enumerate(grpc.STATUS.values()) if number},
+        other=_UNKNOWN,
+    ),
     ("a2c", "a2a"): Table(
         _invert(
             {
@@ -205,6 +237,12 @@ _TABLES: Final[Mapping[tuple[Vocabulary, Vocabulary], Table]] = {
 _OVERRIDES: Final[Mapping[tuple[Vocabulary, Code], tuple[McpErrorCategory, bool]]] = {
     # The agent was reached; what it answered makes no sense, and will make none the next time.
     ("a2a", -32006): (McpErrorCategory.PERMANENT, False),
+}
+
+#: The tables whose rows say for themselves whether another attempt may help.
+_ROWS: Final[Mapping[Vocabulary, Callable[[int], Verdict]]] = {
+    "problem": http.row_for,
+    "grpc": grpc.row_for,
 }
 
 
@@ -249,6 +287,9 @@ def meaning(
     Return the meaning of a code in the contract's terms: code, category, retryable.
     """
     known = _fold(translate(code, source, "mcp", reason))
+    if (rows := _ROWS.get(source)) is not None and isinstance(code, int):
+        row = rows(code)
+        return known, row.category or DEFAULTS[known][0], bool(row.retryable)
     category, retryable = _OVERRIDES.get((source, code), DEFAULTS[known])
     return known, category, retryable
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from mcp.types import CallToolResult
 
 from toolfault import McpErrorCode, McpExecuteError
-from toolfault.hosting import META_KEY, META_VERSION, log
+from toolfault.hosting import MEANINGS, META_KEY, META_VERSION, log
 from toolfault.integrations.mcp._compat import STRUCTURED
 
 
@@ -25,19 +25,6 @@ FAILS_WITH: Final = "__toolfault_fails_with__"
 
 #: How many tools and codes are remembered as logged; declared tools are few.
 _MAX_SEEN: Final = 4096
-
-#: What each code means, in a few words.
-MEANINGS: Final[dict[McpErrorCode, str]] = {
-    McpErrorCode.TOOL_NOT_FOUND: "no tool of that name",
-    McpErrorCode.TOOL_TIMEOUT: "time ran out after work began",
-    McpErrorCode.TOOL_PANICKED: "the tool's code failed in a way that its author did not plan",
-    McpErrorCode.INVALID_ARGUMENTS: "the caller can mend it by calling differently",
-    McpErrorCode.PERMISSION_DENIED: "the caller is known and not allowed",
-    McpErrorCode.QUOTA_EXCEEDED: "a limit is reached; waiting or paying helps",
-    McpErrorCode.NETWORK_BLOCKED: "a policy, not an outage, stops the connection",
-    McpErrorCode.MCP_SERVER_UNREACHABLE: "the MCP server itself cannot be reached, or died",
-    McpErrorCode.INTERNAL: "the server, or something behind it, failed",
-}
 
 
 def codes_of(fails_with: Iterable[McpErrorCode | str]) -> tuple[str, ...]:
@@ -175,7 +162,7 @@ def _row(tool: str, envelope: McpExecuteError) -> str:
 def _envelopes(codes: tuple[str, ...]) -> Iterable[McpExecuteError]:
     for code in codes:
         # What another server declares in its own words has no meaning here.
-        if code in MEANINGS:
+        if code in MEANINGS and code != McpErrorCode.UNKNOWN:
             yield McpExecuteError.new(code, "-")
 
 
