@@ -64,8 +64,8 @@ def test_a_rule_table_is_complete(table):
     assert [] == missing(
         {
             "list it in TABLES of rules/__init__.py": table in rules.TABLES,
-            "write specs/tables.md anew: python tests/write_tables.py": f"`{table}`" in text_of("specs", "tables.md")
-            or table in text_of("specs", "tables.md").lower(),
+            "write docs/tables.md anew: python tests/write_tables.py": f"`{table}`" in text_of("docs", "tables.md")
+            or table in text_of("docs", "tables.md").lower(),
             "test it: OURS in tests/rules/test_tables.py, TABLES in tests/services/test_tables.py, or tests/packages": (
                 table in HERE or table in IN_SERVICES or tested_elsewhere
             ),

@@ -1,5 +1,5 @@
 """
-Writes ``specs/tables.md``, the page of all rule tables, from the tables themselves.
+Writes ``docs/tables.md``, the page of all rule tables, from the tables themselves.
 
 Run it as ``python tests/write_tables.py`` after a change to a table, and with ``--check`` to see whether the page is
 what it would write. None of the packages that the tables speak of is needed.
@@ -19,12 +19,13 @@ from toolfault._verdict import Verdict
 from toolfault.rules import TABLES, grpc, http
 
 
-PAGE = Path(__file__).parent.parent / "specs" / "tables.md"
+PAGE = Path(__file__).parent.parent / "docs" / "tables.md"
 
 TOP = """\
-# The tables
+# The rule tables
 
 What a failure of something that a tool depends on means: by HTTP status, by gRPC status, and by Python class.
+What other implementations need of it stands in the specification, [specs/tables.md](../specs/tables.md), and as data beside it.
 
 This page is written by a program, from the tables that the library itself uses, so that it can't differ from them.
 After a change to a table, `python tests/write_tables.py` writes it anew; a test compares the two.
@@ -193,7 +194,7 @@ def main(arguments):
         print(__doc__)
         return 2
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote specs/{PAGE.name}")
+    print(f"wrote docs/{PAGE.name}")
     return 0
 
 

@@ -16,7 +16,7 @@ from toolfault._codes import McpErrorCode
 from toolfault.rules.http import STATUS, row_for, verdict_for
 
 
-#: As specs/tables.md says: code, category, retryable.
+#: As specs/tables/http.json says: code, category, retryable.
 INTERNAL = ("internal", "permanent", False)
 OUTAGE = ("internal", "transient", True)
 ARGUMENTS = ("invalid_arguments", "validation", False)

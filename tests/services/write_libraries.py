@@ -26,7 +26,7 @@ Each row was raised for real: by the package itself, or against a service that t
 This page is written by a program, `python tests/services/write_libraries.py`; a test compares the two.
 
 *Message* is what a model reads first.
-Which class has which rule stands in [tables.md](tables.md).
+Which class has which rule stands in [the rule tables](../docs/tables.md).
 A library that no table names is judged by the HTTP status that its exception or its answer carries, then by what the exception was raised from, then by the words of its class.
 """
 
