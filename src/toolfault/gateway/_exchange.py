@@ -9,7 +9,7 @@ Rule 3: whatever comes in, nothing raises; an answer that can't be judged leaves
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import is_
 from typing import Any, Final, TypeAlias
@@ -115,6 +115,7 @@ class Exchange:
         options: The gateway's options.
         retry: The rules for repeated calls. None: calls are never repeated.
         new_id: Returns the id of a failure, for ``_meta`` and the log.
+        secrets: Values that never leave.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class Exchange:
         *,
         retry: RetryRules | None = None,
         new_id: Callable[[], str] = _new_id,
+        secrets: Iterable[str] = (),
     ) -> None:
         """
         Start without knowledge of any tool.
@@ -130,7 +132,9 @@ class Exchange:
         self._options = options
         self._retry = retry
         self._new_id = new_id
-        self._guard = Guard(guidance=options.guidance, disclosure=options.disclosure)
+        self._guard = Guard(
+            guidance=options.guidance, disclosure=options.disclosure, secrets=secrets
+        )
         self._tools: dict[str, _Tool] = {}
         self._tasks: dict[str, str] = {}
 
@@ -157,10 +161,7 @@ class Exchange:
             state: The retry state of the call. None: it is not repeated.
         """
         try:
-            decision = self._answer(call, message)
-            if state is None:
-                return decision
-            return self._repeat(call, decision, state)
+            return self.repeat(call, self._answer(call, message), state)
         except Exception:  # noqa: BLE001 -- a peer's message; whatever it is, it must leave
             log_exception("an answer could not be judged; it leaves as it came")
             return UNCHANGED
@@ -204,6 +205,22 @@ class Exchange:
         )
         return self._own(call, fault)
 
+    def refused(self, call: Call, reason: str) -> Replace:
+        """
+        Return the answer to a request that the server wants a login for.
+
+        Args:
+            call: The request.
+            reason: Why there is none, as a sentence.
+        """
+        fault = ToolFault(
+            McpErrorCode.PERMISSION_DENIED,
+            self._guard.safe_text(reason),
+            category="auth",
+            outcome="not_executed",
+        )
+        return self._own(call, fault)
+
     def broken(self, call: Call, reason: str) -> Replace:
         """
         Return the answer to a request whose answer can't be used.
@@ -213,6 +230,35 @@ class Exchange:
             reason: What is wrong with the answer, as a sentence.
         """
         return self._own(call, ToolFault(McpErrorCode.INTERNAL, reason, outcome="unknown"))
+
+    def status(
+        self, call: Call, status: int, headers: Mapping[str, str], body: bytes = b""
+    ) -> Replace:
+        """
+        Return the answer to a request whose HTTP answer holds no message.
+
+        Args:
+            call: The request.
+            status: The HTTP status.
+            headers: The headers, in any case.
+            body: The beginning of the body.
+        """
+        from toolfault.gateway._statuses import fault_for_status  # noqa: PLC0415 -- for HTTP only
+
+        fault = fault_for_status(status, headers, body)
+        fault.facts.update(id=self._new_id(), origin="upstream")
+        return self._replace(call, fault, {})
+
+    def repeat(self, call: Call, decision: Decision, state: RetryState | None) -> Decision:
+        """
+        Return a decision as it is, or the decision to repeat the call instead.
+        """
+        if state is None:
+            return decision
+        fault = decision.fault if isinstance(decision, Replace) else None
+        tool = self._tools.get(call.tool or "", _UNLISTED)
+        delay = state.next_wait(fault, {"annotations": tool.annotations})
+        return decision if delay is None else Retry(delay)
 
     # ---- by method
 
@@ -408,14 +454,6 @@ class Exchange:
             result = {"resultType": "complete", **result}
         return Replace({**base, "result": result}, fault)
 
-    # ---- retries
-
-    def _repeat(self, call: Call, decision: Decision, state: RetryState) -> Decision:
-        fault = decision.fault if isinstance(decision, Replace) else None
-        tool = self._tools.get(call.tool or "", _UNLISTED)
-        delay = state.next_wait(fault, {"annotations": tool.annotations})
-        return decision if delay is None else Retry(delay)
-
     # ---- listings
 
     def _list(self, message: Mapping[str, Any]) -> Decision:
@@ -502,11 +540,16 @@ def _with_message(fault: ToolFault, message: str) -> ToolFault:
     return ToolFault.of(renamed, outcome=fault.outcome, facts=fault.facts, received=fault.received)
 
 
-def make_exchange(options: Options) -> Exchange:
+def make_exchange(options: Options, secrets: Iterable[str] = ()) -> Exchange:
     """
     Return the judgement for one server.
+
+    Args:
+        options: The options.
+        secrets: Values that never leave.
     """
-    return Exchange(options, retry=RetryRules().for_server() if options.retry else None)
+    retry = RetryRules().for_server() if options.retry else None
+    return Exchange(options, retry=retry, secrets=secrets)
 
 
 def to_jsonable(message: object) -> Any:

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import os
 import select
 import signal
-import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final
 
-from toolfault.gateway._calls import Call
 from toolfault.gateway._child import Child
+from toolfault.gateway._host import Host, read_chunks
 from toolfault.gateway._lines import Line, LineSplitter
 from toolfault.gateway._options import Options
 from toolfault.gateway._restarts import Restarts
@@ -32,16 +29,11 @@ from toolfault.gateway._session import Open, Session
 
 
 if TYPE_CHECKING:
-    from toolfault.gateway._exchange import Exchange, Replace
+    from toolfault.gateway._exchange import Exchange
 
-
-_CHUNK: Final = 1 << 18
 
 #: Seconds that a restarted server may take to answer the handshake.
 _HANDSHAKE: Final = 30.0
-
-#: How many lines the gateway itself writes to stderr.
-_MAX_NOTES: Final = 100
 
 #: The longest sleep of the waiting thread without a deadline, in seconds.
 _TICK: Final = 60.0
@@ -52,15 +44,6 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 #: Bytes in the waking pipe that are no signal numbers.
 _WAKE, _END = b"\x00", b"\xff"
-
-
-def _chunks(file: int) -> Iterator[bytes]:
-    """
-    Yield what can be read from a file descriptor until it ends.
-    """
-    with contextlib.suppress(OSError):
-        while chunk := os.read(file, _CHUNK):
-            yield chunk
 
 
 class Pump:
@@ -79,26 +62,19 @@ class Pump:
         self._options = options
         self._command = command
         self._lock = threading.Lock()
-        self._host_lock = threading.Lock()
         self._handshake = threading.Event()
         self._restarts = Restarts(options.restarts)
-        self._notes = 0
         self._is_stopping = False
         self._has_answered = False
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_out, False)
-        # What prints to stdout must not get into the protocol.
-        self._host_out = os.dup(1)
-        os.dup2(2, 1)
-        self._log: TextIO | None = None
-        if options.log is not None:
-            self._log = open(options.log, "a", encoding="utf-8")  # noqa: SIM115, PTH123 -- open to the end
+        self._host = Host(options.log, lambda: self._wake(_END))
         self._session = Session(
             lambda: self._exchange,
             timeout=options.timeout,
             max_line=options.max_line,
-            report=self._report,
-            note=self._note,
+            report=self._host.report,
+            note=self._host.note,
             is_repeating=options.retry,
             is_flagging=bool(options.flags),
         )
@@ -150,10 +126,10 @@ class Pump:
 
             with self._lock:
                 due = self._session.due(time.monotonic())
-            self._write_host(due.answers)
+            self._host.write(due.answers)
             for line in due.cancellations:
                 self._child.try_write(line)
-            for line in due.repeats:
+            for _, line in due.repeats:
                 threading.Thread(target=self._child.write, args=(line,), daemon=True).start()
 
     def _sleep(self) -> bytes:
@@ -176,7 +152,7 @@ class Pump:
     def _read_host(self) -> None:
         splitter = LineSplitter(self._options.max_line)
         try:
-            for chunk in _chunks(0):
+            for chunk in read_chunks(0):
                 for line in splitter.feed(chunk):
                     self._from_host(line)
             rest = splitter.rest()
@@ -188,7 +164,7 @@ class Pump:
     def _from_host(self, line: Line) -> None:
         with self._lock:
             seen = self._session.from_host(line, time.monotonic())
-        self._write_host(seen.answers)
+        self._host.write(seen.answers)
         if seen.data:
             self._send(seen.data, seen.opened)
 
@@ -219,7 +195,7 @@ class Pump:
                 can_retry=self._restarts.is_allowed(time.monotonic()),
                 hint=_RESTART_HINT,
             )
-        self._write_host(answers)
+        self._host.write(answers)
 
     # ---- restarts
 
@@ -229,14 +205,14 @@ class Pump:
         """
         if self._is_stopping or not self._restarts.take(time.monotonic()):
             return False
-        self._note(f"restarting the server, which {self._child.end}")
+        self._host.note(f"restarting the server, which {self._child.end}")
         self._handshake.clear()
         with self._lock:
             first = self._session.replay()
         try:
             self._child, self._reader = self._start()
         except OSError as exc:
-            self._note(f"the server can't be started again: {exc}")
+            self._host.note(f"the server can't be started again: {exc}")
             return False
         if not first:
             return True
@@ -252,7 +228,7 @@ class Pump:
 
     def _read_child(self, child: Child) -> None:
         splitter = LineSplitter(self._options.max_line)
-        for chunk in _chunks(child.stdout):
+        for chunk in read_chunks(child.stdout):
             for line in splitter.feed(chunk):
                 self._from_child(line)
         rest = splitter.rest()
@@ -267,7 +243,7 @@ class Pump:
                 can_retry=self._restarts.is_allowed(time.monotonic()),
                 hint=_RESTART_HINT,
             )
-        self._write_host(answers)
+        self._host.write(answers)
         self._handshake.set()
 
     def _from_child(self, line: Line) -> None:
@@ -276,7 +252,7 @@ class Pump:
             is_done = self._session.handshake_done
             is_planned, self._session.has_planned = self._session.has_planned, False
         if data is not None:
-            self._write_host([data])
+            self._host.write([data])
         if is_done:
             self._handshake.set()
         if is_planned or not self._has_answered:
@@ -287,37 +263,7 @@ class Pump:
         try:
             return self._session.from_server(line, time.monotonic())
         except Exception as exc:  # noqa: BLE001 -- a mistake of ours must not end the connection
-            self._note(f"could not judge a line, which leaves as it came: {type(exc).__name__}")
+            self._host.note(
+                f"could not judge a line, which leaves as it came: {type(exc).__name__}"
+            )
             return line.data
-
-    def _write_host(self, lines: Iterable[bytes]) -> None:
-        with self._host_lock:
-            for line in lines:
-                rest = memoryview(line)
-                try:
-                    while rest:
-                        rest = rest[os.write(self._host_out, rest) :]
-                except OSError:
-                    # The host is gone.
-                    self._wake(_END)
-                    return
-
-    # ---- reports
-
-    def _note(self, sentence: str) -> None:
-        self._notes += 1
-        if self._notes <= _MAX_NOTES:
-            with contextlib.suppress(OSError, ValueError):
-                sys.stderr.write(f"toolfault gateway: {sentence}\n")
-                sys.stderr.flush()
-
-    def _report(self, call: Call, replaced: Replace) -> None:
-        if self._log is None or replaced.fault is None:
-            return
-        from toolfault.gateway._exchange import log_entry, to_jsonable  # noqa: PLC0415 -- loaded by now
-
-        entry: dict[str, Any] = {"time": datetime.now(UTC).isoformat()}
-        entry.update(log_entry(call, replaced.fault))
-        with contextlib.suppress(OSError, ValueError):
-            self._log.write(json.dumps(to_jsonable(entry)) + "\n")
-            self._log.flush()

@@ -83,13 +83,17 @@ class Seen:
 
     Attributes:
         data: The bytes for the server; empty if the line does not leave.
+        messages: The messages in it; none if it can't be read.
         opened: The requests in it.
+        cancelled: The requests that it cancels.
         answers: Lines for the host.
     """
 
     data: bytes
     opened: list[Open] = field(default_factory=list[Open])
+    cancelled: list[Open] = field(default_factory=list[Open])
     answers: list[bytes] = field(default_factory=list[bytes])
+    messages: list[Any] = field(default_factory=list[Any])
 
 
 @dataclass(slots=True)
@@ -100,12 +104,12 @@ class Due:
     Attributes:
         answers: Lines for the host.
         cancellations: Lines for the server, on calls that it was too slow for.
-        repeats: Lines for the server, with calls that are repeated.
+        repeats: Calls that are repeated, with the lines for the server.
     """
 
     answers: list[bytes] = field(default_factory=list[bytes])
     cancellations: list[bytes] = field(default_factory=list[bytes])
-    repeats: list[bytes] = field(default_factory=list[bytes])
+    repeats: list[tuple[Open, bytes]] = field(default_factory=list[tuple[Open, bytes]])
 
 
 class Session:
@@ -170,9 +174,12 @@ class Session:
             parsed = parse_line(line.data)
         except RecursionError:
             return self._see_deep(line, now)
-        for message in parsed.messages if parsed else ():
+        if parsed is None:
+            return seen
+        seen.messages = parsed.messages
+        for message in parsed.messages:
             if is_object(message):
-                self._see(message, seen, now, is_alone=not parsed.is_batch if parsed else True)
+                self._see(message, seen, now, is_alone=not parsed.is_batch)
         return seen
 
     def _see(self, message: dict[str, Any], seen: Seen, now: float, *, is_alone: bool) -> None:
@@ -230,10 +237,11 @@ class Session:
     def _cancel(self, message: dict[str, Any], seen: Seen) -> None:
         params = as_object(message.get("params"))
         key = key_of(params.get("requestId"))
-        for opened in list(self._iter_open()):
+        for opened in list(self.iter_open()):
             if key_of(opened.call.id) != key:
                 continue
             opened.is_cancelled, opened.deadline, opened.state = True, None, None
+            seen.cancelled.append(opened)
             if opened.key != key:
                 renamed = {**params, "requestId": json.loads(opened.key)}
                 seen.data = write_line({**message, "params": renamed})
@@ -242,7 +250,7 @@ class Session:
         self._forget_cancelled()
 
     def _forget_cancelled(self) -> None:
-        cancelled = [opened for opened in self._iter_open() if opened.is_cancelled]
+        cancelled = [opened for opened in self.iter_open() if opened.is_cancelled]
         for opened in cancelled[:-_MAX_CANCELLED]:
             self._close(opened)
 
@@ -355,7 +363,7 @@ class Session:
 
     def _keep_single(self, token: object) -> None:
         # What the host has seen the beginning of is not repeated.
-        for opened in self._iter_open():
+        for opened in self.iter_open():
             meta = as_object(opened.call.params.get("_meta"))
             if "progressToken" in meta and meta["progressToken"] == token:
                 opened.state = None
@@ -368,7 +376,7 @@ class Session:
             self._end_pause(now)
 
     def _end_pause(self, now: float) -> None:
-        for opened in self._iter_open():
+        for opened in self.iter_open():
             if opened.deadline is not None:
                 opened.deadline += now - max(self._paused_at, opened.began)
 
@@ -408,9 +416,9 @@ class Session:
         """
         Return when `due` has something to do next; None if nothing is planned.
         """
-        times = [one.resend_at for one in self._iter_open() if one.resend_at is not None]
+        times = [one.resend_at for one in self.iter_open() if one.resend_at is not None]
         if not self._asked:
-            times += [one.deadline for one in self._iter_open() if one.deadline is not None]
+            times += [one.deadline for one in self.iter_open() if one.deadline is not None]
         return min(times, default=None)
 
     def due(self, now: float) -> Due:
@@ -418,12 +426,12 @@ class Session:
         Return the lines whose time has come.
         """
         due = Due()
-        for opened in list(self._iter_open()):
+        for opened in list(self.iter_open()):
             if self._is_late(opened, now):
                 due.answers.append(self._end(opened, self._late(opened)))
                 due.cancellations.append(_cancellation(opened))
             elif opened.resend_at is not None and opened.resend_at <= now:
-                due.repeats.append(self._resend(opened))
+                due.repeats.append((opened, self._resend(opened)))
         return due
 
     def _is_late(self, opened: Open, now: float) -> bool:
@@ -466,7 +474,7 @@ class Session:
             self._asked.clear()
             self._end_pause(now)
         self._handshake = None
-        sent = [opened for opened in self._iter_open() if opened.is_sent]
+        sent = [opened for opened in self.iter_open() if opened.is_sent]
         for opened in sent:
             if opened.is_cancelled:
                 self._close(opened)
@@ -481,21 +489,50 @@ class Session:
         return [
             self._end(opened, self._answer_lost(opened, reason, can_retry=can_retry, hint=hint))
             for opened in requests
-            if self._is_open(opened)
+            if self.is_open(opened)
         ]
+
+    def judge(self, opened: Open, decide: Callable[[Exchange], Replace], now: float) -> list[bytes]:
+        """
+        Return the answer to a request that gets none of the server's; none if it is repeated.
+
+        Args:
+            opened: The request.
+            decide: Returns the answer.
+            now: The time.
+        """
+        if not self.is_open(opened) or opened.resend_at is not None:
+            return []
+        replaced = decide(self._exchange())
+        decision = self._exchange().repeat(opened.call, replaced, opened.state)
+        delay = getattr(decision, "delay", None)
+        if delay is None:
+            return [self._end(opened, replaced)]
+        opened.resend_at = now + delay
+        self.has_planned = True
+        return []
+
+    def forget(self, opened: Open) -> None:
+        """
+        End a request without an answer: the host has cancelled it.
+        """
+        self._close(opened)
 
     def mark_sent(self, requests: Iterable[Open]) -> bool:
         """
         Note that requests are being sent; False if one was answered meanwhile, so none may be.
         """
         listed = list(requests)
-        if not all(map(self._is_open, listed)):
+        if not all(map(self.is_open, listed)):
             return False
         for opened in listed:
             opened.is_sent = True
         return True
 
-    def _is_open(self, opened: Open) -> bool:
+    def is_open(self, opened: Open) -> bool:
+        """
+        Tell whether a request still waits for its answer.
+        """
         return opened in self._open.get(opened.key, ())
 
     def _answer_lost(self, opened: Open, reason: str, *, can_retry: bool, hint: str) -> Replace:
@@ -528,7 +565,10 @@ class Session:
 
     # ---- bookkeeping
 
-    def _iter_open(self) -> Iterator[Open]:
+    def iter_open(self) -> Iterator[Open]:
+        """
+        Yield the requests that are not answered yet.
+        """
         for requests in self._open.values():
             yield from requests
 
