@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +25,12 @@ class UsageError(Exception):
 
 _HELP: Final = """\
 usage: toolfault gateway [options] -- COMMAND [ARGUMENTS]
+       toolfault gateway [options] URL
        toolfault gateway wrap CONFIG [--server NAME] [--dry-run]
        toolfault gateway unwrap CONFIG [--server NAME] [--dry-run]
 
-Start an MCP server over stdio, and give its failures the envelope. Successes, requests and
-notifications pass as the bytes that came.
+Start an MCP server, or connect to one at a URL, and give its failures the envelope, over stdio.
+Successes, requests and notifications pass as the bytes that came.
 
 options:
   --timeout SECONDS        answer a call after so long (55; 'none': never)
@@ -41,12 +43,14 @@ options:
   --restart N              restart a dead server, N times in a row (0); one more each minute
   --max-line BYTES         the longest message (67108864)
   --log FILE               append one JSON line per failure
+  --header NAME=VARIABLE   send a header whose value is in an environment variable (URL only)
   --config FILE            read options from the table [gateway] of a TOML file
 
 examples:
   toolfault gateway -- npx -y @modelcontextprotocol/server-filesystem /data
   toolfault gateway --timeout 120 --restart 3 --log failures.jsonl -- python server.py
   toolfault gateway --flag 'search:^Error:' --retry -- uvx some-server
+  toolfault gateway --header Authorization=API_TOKEN https://example.com/mcp
 """
 
 
@@ -71,15 +75,54 @@ def main(arguments: Sequence[str]) -> int:
     return _run(*parsed)
 
 
-def _run(options: Options, command: Sequence[str]) -> int:
+def _run(options: Options, target: list[str] | str) -> int:
+    if isinstance(target, str):
+        return _connect(options, target)
     from toolfault.gateway._pump import Pump  # noqa: PLC0415 -- not for --help
 
+    command = target
     try:
         return Pump(options, command).run()
     except OSError as exc:
         named = exc.filename or command[0]
         sys.stderr.write(f"toolfault gateway: can't start or open {named!r}: {exc.strerror}\n")
         return 127
+
+
+def _connect(options: Options, url: str) -> int:
+    try:
+        headers = read_headers(options.headers, os.environ)
+        from toolfault.gateway._bridge import Bridge  # noqa: PLC0415 -- loads an HTTP client
+
+        return Bridge(options, url, headers).run()
+    except UsageError as exc:
+        sys.stderr.write(f"toolfault gateway: {exc}\n")
+        return 2
+    except OSError as exc:
+        sys.stderr.write(f"toolfault gateway: can't open {exc.filename!r}: {exc.strerror}\n")
+        return 127
+
+
+def read_headers(wanted: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """
+    Return headers with their values, which no message and no log ever shows.
+
+    Args:
+        wanted: The environment variable of each header.
+        environment: The environment variables.
+
+    Raises:
+        UsageError: A variable is unset, or holds what no header may hold.
+    """
+    headers: dict[str, str] = {}
+    for name, variable in wanted.items():
+        value = environment.get(variable, "").strip()
+        if not value:
+            raise UsageError(f"--header {name}: set the environment variable {variable}")
+        if not value.isascii() or not value.isprintable():
+            raise UsageError(f"--header {name}: {variable} must hold one line of ASCII")
+        headers[name] = value
+    return headers
 
 
 # ---- the command line
@@ -135,6 +178,26 @@ def _flag(text: str) -> tuple[str, re.Pattern[str]]:
         raise ValueError(f"has a regular expression that is not valid ({exc})") from None
 
 
+def _header(text: str) -> tuple[str, str]:
+    name, equals, variable = text.partition("=")
+    if not equals or not _is_header(name) or not _is_variable(variable):
+        raise ValueError("must be NAME=VARIABLE, such as Authorization=API_TOKEN")
+    if name.lower() in _OWN_HEADERS:
+        raise ValueError("must not name a header of the transport")
+    return name, variable
+
+
+_is_header: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}").fullmatch
+_is_variable: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+
+#: Headers that say how a message is framed, or that the protocol sets for each message.
+_OWN_HEADERS: Final = frozenset(
+    "host connection content-length content-type content-encoding transfer-encoding accept"
+    " accept-encoding upgrade te trailer expect keep-alive last-event-id mcp-session-id"
+    " mcp-protocol-version mcp-method mcp-name".split()
+)
+
+
 def _name(text: str) -> str:
     if not text:
         raise ValueError("must not be empty")
@@ -158,23 +221,28 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "restart": _Option(_count(0)),
     "max-line": _Option(_count(1024)),
     "log": _Option(_name),
+    "header": _Option(_header, is_list=True),
     "config": _Option(_name),
+    # What `unwrap` restores; no option of the gateway.
+    "wrapped": _Option(_name),
 }
 
 #: The field of `Options` of an option whose name differs.
-_FIELDS: Final = {"flag": "flags", "restart": "restarts"}
+_FIELDS: Final = {"flag": "flags", "restart": "restarts", "header": "headers"}
+
+_SCHEMES: Final = ("http://", "https://")
 
 
-def parse_arguments(arguments: Sequence[str]) -> tuple[Options, list[str]] | None:
+def parse_arguments(arguments: Sequence[str]) -> tuple[Options, list[str] | str] | None:
     """
-    Return the options and the server's command; None for a call for help.
+    Return the options, and the server's command or URL; None for a call for help.
 
     Raises:
         UsageError: The command line or the options file is wrong.
     """
     given = list(arguments)
     values: dict[str, list[Any]] = {}
-    while given and given[0] != "--":
+    while given and given[0] != "--" and not given[0].startswith(_SCHEMES):
         word = given.pop(0)
         if word in {"--help", "-h"}:
             return None
@@ -185,13 +253,31 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Options, list[str]] | Non
         if not equals:
             text = _take_value(name, given) if option.takes_value else "true"
         values.setdefault(name, []).append(_parse(f"--{name}", option, text))
-    command = given[1:]
-    if not command:
-        raise UsageError("the server's command is missing: toolfault gateway -- COMMAND")
+    target = _target(given)
     file = values.pop("config", [None])[-1]
+    values.pop("wrapped", None)
     if file is not None:
         values = {**read_config(file), **values}
-    return _options(values), command
+    options = _options(values)
+    if options.headers and not isinstance(target, str):
+        raise UsageError("--header is for a URL; give a command its secrets by the environment")
+    return options, target
+
+
+def _target(given: list[str]) -> list[str] | str:
+    """
+    Return the server's command or URL: what stands behind the options.
+    """
+    if not given or given == ["--"]:
+        raise UsageError(
+            "the server's command is missing: toolfault gateway -- COMMAND, "
+            "or its URL: toolfault gateway URL"
+        )
+    if given[0] == "--":
+        return given[1:]
+    if len(given) > 1:
+        raise UsageError(f"write options before the URL: {given[1]} comes behind it")
+    return given[0]
 
 
 def _take_value(name: str, given: list[str]) -> str:
@@ -205,7 +291,7 @@ def _find(name: str, prefix: str) -> _Option:
     if option is None:
         from toolfault._options import nearest  # noqa: PLC0415 -- only mistakes need it
 
-        known = {key.replace("-", "_"): key for key in _OPTIONS}
+        known = {key.replace("-", "_"): key for key in _OPTIONS if key != "wrapped"}
         near = nearest(name, known)
         cure = "" if near is None else f"; did you mean {prefix}{known[near]}?"
         raise UsageError(f"unknown option {prefix}{name}{cure}")
@@ -231,6 +317,8 @@ def _options(values: Mapping[str, list[Any]]) -> Options:
         for tool, pattern in fields["flags"]:
             by_tool[tool] = (*by_tool.get(tool, ()), pattern)
         fields["flags"] = by_tool
+    if "headers" in fields:
+        fields["headers"] = dict(fields["headers"])
     return Options(**fields)
 
 
@@ -261,8 +349,8 @@ def read_config(file: str) -> dict[str, list[Any]]:
 
 def _config_values(name: str, value: Any) -> list[Any]:
     option = _find(name, "")
-    if name == "config":
-        raise UsageError("config can't stand in an options file")
+    if name in {"config", "wrapped"}:
+        raise UsageError(f"{name} can't stand in an options file")
     if option.takes_value:
         entries = value if option.is_list and is_array(value) else [value]
         return [_parse(name, option, _text(name, entry)) for entry in entries]

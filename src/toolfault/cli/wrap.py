@@ -4,7 +4,9 @@ The commands ``toolfault gateway wrap`` and ``unwrap``.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import os
 import shutil
 import sys
 import tempfile
@@ -22,7 +24,8 @@ usage: toolfault gateway wrap CONFIG [--server NAME] [--dry-run] [gateway option
        toolfault gateway unwrap CONFIG [--server NAME] [--dry-run]
 
 Put the gateway in front of the MCP servers in a host's config file, or take it away again.
-CONFIG is the JSON of Claude Desktop, Claude Code, Cursor, Windsurf or VS Code; comments stay.
+CONFIG is the JSON of Claude Desktop, Claude Code, Cursor, Windsurf, VS Code, Zed or Gemini CLI;
+comments stay. Servers with a command and servers with a URL are wrapped.
 The file as it was is kept beside it, as CONFIG.bak.
 
 options:
@@ -95,7 +98,7 @@ def _run(request: _Request) -> int:
     # A link stays a link.
     path = Path(request.config or "").expanduser().resolve()
     try:
-        before = path.read_bytes().decode()
+        before = _decode(path.read_bytes())
         edited = _edit(request, before)
         if request.is_dry:
             _show(path, before, edited.text)
@@ -107,13 +110,21 @@ def _run(request: _Request) -> int:
     except ValueError as exc:
         raise UsageError(f"can't change {str(path)!r}: {exc}") from None
     _report(request, edited)
-    return 0
+    # Who names a server wants that one.
+    return 1 if request.server is not None and edited.skipped else 0
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8; save it as UTF-8 first") from None
 
 
 def _edit(request: _Request, text: str) -> Edited:
     if request.command == "unwrap":
         return unwrap(text, request.server)
-    return wrap(text, [*_launcher(), "gateway", *request.options, "--"], request.server)
+    return wrap(text, [*_launcher(), "gateway", *request.options], request.server)
 
 
 def _launcher() -> list[str]:
@@ -136,10 +147,17 @@ def _write(path: Path, text: str) -> Path:
         number += 1
         backup = path.with_name(f"{path.name}.bak{number}")
     shutil.copy2(path, backup)
+    status = path.stat()
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(text.encode())
-    shutil.copymode(path, file.name)
-    Path(file.name).replace(path)
+    try:
+        shutil.copymode(path, file.name)
+        # Only root may, and only root may have to.
+        with contextlib.suppress(PermissionError):
+            os.chown(file.name, status.st_uid, status.st_gid)
+        Path(file.name).replace(path)
+    finally:
+        Path(file.name).unlink(missing_ok=True)
     return backup
 
 
@@ -160,8 +178,9 @@ def _report(request: _Request, edited: Edited) -> None:
     rows = (
         (f"{done}{request.command}ped", edited.changed),
         (already, edited.unchanged),
-        ("skipped, since it has no command", edited.skipped),
     )
     for what, names in rows:
         for name in names:
             sys.stdout.write(f"{name}: {what}\n")
+    for name, reason in edited.skipped:
+        sys.stdout.write(f"{name}: skipped: {reason}\n")

@@ -27,6 +27,7 @@ class Node:
 
     Attributes:
         start, end: Where it stands in the text.
+        key: Where its name stands, if it is a member of an object.
         text: The value of a string; None for all others.
         members: The members of an object by name; None for all others.
         items: The items of an array; None for all others.
@@ -34,6 +35,7 @@ class Node:
 
     start: int
     end: int = 0
+    key: tuple[int, int] = (0, 0)
     text: str | None = None
     members: dict[str, Node] | None = None
     items: list[Node] | None = field(default=None)
@@ -104,12 +106,15 @@ class _Parser:
     def _members(self, depth: int) -> dict[str, Node]:
         members: dict[str, Node] = {}
         while self._goes_on("}"):
+            start = self.place
             name = self._string()
+            key = start, self.place
             self.skip()
             if self.text[self.place : self.place + 1] != ":":
                 raise self.error("expected a colon")
             self.place += 1
             members[name] = self.value(depth + 1)
+            members[name].key = key
         return members
 
     def _items(self, depth: int) -> list[Node]:

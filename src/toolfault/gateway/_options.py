@@ -27,6 +27,7 @@ class Options:
         idempotent: Tools that are safe to repeat, whatever their hints say.
         flags: By tool (``*``: any), the texts that make an unflagged result a failure.
         log: The file for one JSON line per failure. None: no file.
+        headers: The environment variables whose values are sent as headers, by header.
     """
 
     guidance: Literal["block", "inline", "none"] = "block"
@@ -41,3 +42,4 @@ class Options:
         default_factory=dict[str, tuple[re.Pattern[str], ...]]
     )
     log: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -1,0 +1,180 @@
+"""
+HTTP to one MCP server: its session, its redirects and its login. What is sent is decided elsewhere.
+
+Rule 1: a request is sent again only if its first copy provably was not executed: the connection was
+refused, or the server redirected it, or asked for a login.
+Rule 2: credentials go to the origin of the URL only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from toolfault._version import __version__
+from toolfault.gateway._mcp_headers import BASE, SESSION, VERSION
+
+
+if TYPE_CHECKING:
+    from toolfault.gateway._oauth import Login
+
+
+def _import_client() -> Any:
+    try:
+        return importlib.import_module("httpx2")
+    except ImportError:  # With mcp 1.x.
+        return importlib.import_module("httpx")
+
+
+_httpx: Final[Any] = _import_client()
+
+#: What `Remote.stream` raises for a server that can't be reached, or whose answer breaks off.
+HTTP_ERRORS: Final[tuple[type[Exception], ...]] = (
+    _httpx.HTTPError,
+    _httpx.StreamError,
+    _httpx.InvalidURL,
+)
+
+#: Those that prove that nothing was sent.
+NOT_SENT: Final[tuple[type[Exception], ...]] = (
+    _httpx.ConnectError,
+    _httpx.ConnectTimeout,
+    _httpx.UnsupportedProtocol,
+)
+
+#: Seconds for a connection.
+_CONNECT: Final = 30.0
+
+#: Seconds before a refused connection is tried again.
+_PAUSES: Final = (0.1, 0.5)
+
+_MAX_REDIRECTS: Final = 3
+
+
+class Remote:
+    """
+    One MCP server at a URL.
+
+    Args:
+        url: The URL.
+        headers: Headers for each request.
+        login: Logs in where the server asks for it. None: the headers hold the credentials.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], login: Login | None) -> None:
+        """
+        Prepare; nothing is sent yet.
+        """
+        self._url = _httpx.URL(url)
+        self._login = login
+        self.session: str | None = None
+        self.version: str | None = None
+        self.client: Final = _httpx.AsyncClient(
+            headers={"user-agent": f"toolfault/{__version__}", **headers},
+            timeout=_httpx.Timeout(None, connect=_CONNECT),
+            limits=_httpx.Limits(max_connections=None, max_keepalive_connections=20),
+            follow_redirects=False,
+        )
+
+    @property
+    def origin(self) -> str:
+        """
+        The scheme and the host, for messages.
+        """
+        return str(self._url.copy_with(userinfo=b"", path="/", query=None, fragment=None))
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        data: bytes | None = None,
+        *,
+        has_session: bool = True,
+    ) -> AsyncGenerator[Any]:
+        """
+        Send a request; yield the answer, whose body is not read yet.
+
+        Args:
+            method: The method of HTTP.
+            headers: Further headers.
+            data: The body.
+            has_session: Whether it belongs to the session; a handshake does not.
+
+        Raises:
+            HTTP_ERRORS: There is no answer.
+            LoginError: The server wants a login that failed.
+        """
+        response = await self._send(method, headers, data, has_session=has_session)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _send(
+        self, method: str, headers: Mapping[str, str], data: bytes | None, *, has_session: bool
+    ) -> Any:
+        url, hops, has_logged_in = self._url, 0, False
+        while True:
+            request = self.client.build_request(
+                method, url, headers=self._headers(headers, has_session), content=data
+            )
+            response = await self._connect(request)
+            target = self._redirect(response)
+            if target is not None and hops < _MAX_REDIRECTS:
+                url, hops = target, hops + 1
+            elif (
+                self._login is not None and not has_logged_in and self._login.is_asked_by(response)
+            ):
+                has_logged_in = True
+                await self._log_in(self._login, request, response)
+            else:
+                return response
+            await response.aclose()
+
+    async def _log_in(self, login: Login, request: Any, response: Any) -> None:
+        try:
+            await response.aread()
+            await login.log_in(self.client, request, response)
+        except BaseException:
+            await response.aclose()
+            raise
+
+    async def _connect(self, request: Any) -> Any:
+        for pause in _PAUSES:
+            try:
+                return await self.client.send(request, stream=True)
+            except NOT_SENT:
+                await asyncio.sleep(pause)
+        return await self.client.send(request, stream=True)
+
+    def _headers(self, given: Mapping[str, str], has_session: bool) -> dict[str, str]:
+        headers = {**BASE, **given}
+        # Since 2026-07-28, whose messages name their version, there are no sessions.
+        if has_session and VERSION not in given:
+            known = {SESSION: self.session, VERSION: self.version}
+            headers.update({name: value for name, value in known.items() if value is not None})
+        token = None if self._login is None else self._login.token()
+        if token is not None:
+            headers["authorization"] = f"Bearer {token}"
+        return headers
+
+    def _redirect(self, response: Any) -> Any:
+        """
+        Return where a request has to be sent again: within the origin, with its method.
+        """
+        if response.status_code not in {307, 308} or "location" not in response.headers:
+            return None
+        try:
+            target = response.url.join(response.headers["location"])
+        except _httpx.InvalidURL:
+            return None
+        return target if _origin(target) == _origin(self._url) else None
+
+
+def _origin(url: Any) -> tuple[str, str, int | None]:
+    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    return url.scheme, url.host, port
