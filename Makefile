@@ -24,7 +24,7 @@ help:
 	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"
 	@echo "make attack    hostile exceptions, slow inputs, planted secrets, mutated answers (ARGS=--quick: a minute)"
 	@echo "make bench   speed, as ratios measured side by side"
-	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server"
+	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server, and the specification's example in TypeScript"
 	@echo "make soak    ten thousand calls, one in three failing (ARGS=--quick: fewer)"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make clean   remove the environments, and what interop built"
@@ -128,4 +128,4 @@ format: $(VENV)/.check.stamp
 	@$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) $(VENV)-* tests/interop/node/*/node_modules tests/interop/go/build tests/interop/*/target
+	rm -rf $(VENV) $(VENV)-* specs/examples/typescript/build specs/examples/typescript/node_modules tests/interop/node/*/node_modules tests/interop/go/build tests/interop/*/target

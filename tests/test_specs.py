@@ -27,7 +27,7 @@ from toolfault.errors import ToolFault
 SPECS = Path(__file__).parents[1] / "specs"
 DOCS = [SPECS.with_name("docs") / name for name in ("decisions.md", "fleet.md")]
 PAGES = [*sorted(SPECS.glob("*.md")), *DOCS]
-DATA = sorted(SPECS.rglob("*.json"))
+DATA = sorted(path for path in SPECS.rglob("*.json") if "examples" not in path.parts)
 SUITES = [path for path in DATA if path.parent.name == "vectors" and path.name != "suite.schema.json"]
 
 #: Which letter the rules of which page have.

@@ -1,0 +1,303 @@
+/** The one reader of answers (result.md, W17 to W30). */
+
+import { readAdvice } from "./advice.js";
+import { codeOfProse } from "./classify.js";
+import { SILENT, clean, cleanEnvelope } from "./clean.js";
+import {
+  type Category,
+  type Code,
+  type Envelope,
+  decodeLeniently,
+  flagOf,
+  foldCode,
+  newEnvelope,
+  tryDecode,
+} from "./envelope.js";
+import { type Json, type JsonObject, asObject, isObject, objectInText } from "./json.js";
+import { type Tables, meaningOfBareNumber, meaningOfNumber, meaningOfWord } from "./tables.js";
+import { type Claim, envelopeOf, readClaim } from "./weak.js";
+import { META_KEY } from "./write.js";
+
+const TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure";
+
+export type Place =
+  "structured_content" | "meta" | "tool_failure" | "text" | "prose" | "jsonrpc_error" | "exception";
+
+export interface Found {
+  envelope: Envelope;
+  foundIn: Place;
+  /** The object, or the text, as it came (E27). */
+  received: unknown;
+  /** The facts of W8 that make sense, `outcome` among them. */
+  facts: JsonObject;
+}
+
+/** The failure in an answer, or undefined for a success. It never throws. */
+export function read(answer: unknown, tables: Tables, now = Date.now() / 1000): Found | undefined {
+  try {
+    const found = new Reader(tables, now).open(answer, 4);
+    return found && { ...found, envelope: cleanEnvelope(found.envelope) };
+  } catch {
+    if (!isFlagged(asObject(answer))) return undefined;
+    const envelope = newEnvelope("unknown", "The tool failed, and its answer could not be read.");
+    return { envelope, foundIn: "exception", received: answer, facts: {} };
+  }
+}
+
+/** A member that SDKs also spell in snake_case. */
+function member(object: JsonObject, camel: string): Json {
+  const snake = camel.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+  return object[camel] ?? object[snake] ?? null;
+}
+
+function isFlagged(result: JsonObject): boolean {
+  return (
+    flagOf(member(result, "isError")) === true && member(result, "resultType") !== "input_required"
+  );
+}
+
+class Reader {
+  constructor(
+    private readonly tables: Tables,
+    private readonly now: number,
+  ) {}
+
+  /** W29: the failure in what may be wrapped. */
+  open(answer: unknown, wrappers: number): Found | undefined {
+    if (!isObject(answer) || wrappers < 0) return undefined;
+    const isResult = "content" in answer || member(answer, "isError") !== null;
+    if (isResult || member(answer, "structuredContent") !== null) {
+      return isFlagged(answer) ? this.result(answer) : undefined;
+    }
+    if (isObject(answer["task"])) return this.open(answer["task"], wrappers - 1);
+    if (isObject(answer["result"])) return this.open(answer["result"], wrappers - 1);
+    const status = answer["status"];
+    if ("taskId" in answer && status !== "failed") return undefined;
+    const { error } = answer;
+    if (isObject(error)) return this.rpcError(error);
+    const said = typeof error === "string" ? error : member(answer, "statusMessage");
+    const isFailure = typeof error === "string" || "taskId" in answer;
+    return isFailure
+      ? this.prose(typeof said === "string" ? [said] : [], "internal", {})
+      : undefined;
+  }
+
+  // ---- results
+
+  private result(result: JsonObject): Found {
+    const meta = asObject(result["_meta"]);
+    const ours = asObject(meta[META_KEY]);
+    const facts = factsOf(ours);
+    const texts = textsOf(result["content"]);
+    const bodies: [Place, JsonObject][] = [];
+    for (const [place, body] of this.places(result, ours, meta, texts)) {
+      const whole =
+        place === "tool_failure"
+          ? this.toolFailure(body, texts, facts)
+          : wholeIn(place, body, texts, facts);
+      if (whole !== undefined) return whole;
+      if (place !== "tool_failure") bodies.push([place, body]);
+    }
+    for (const [place, body] of bodies) {
+      const weak = this.weakIn(place, body, texts, facts);
+      if (weak !== undefined) return weak;
+    }
+    const isBlank = !Array.isArray(result["content"]) || result["content"].length === 0;
+    return this.prose(texts, isBlank && texts.length === 0 ? "unknown" : "internal", facts);
+  }
+
+  /** W19: the places, strongest first. */
+  private *places(
+    result: JsonObject,
+    ours: JsonObject,
+    meta: JsonObject,
+    texts: string[],
+  ): Generator<[Place, JsonObject]> {
+    const structured = member(result, "structuredContent");
+    if (isObject(structured)) yield ["structured_content", structured];
+    if (isObject(ours["error"])) yield ["meta", ours["error"]];
+    const failure = meta[TOOL_FAILURE_KEY];
+    if (isObject(failure)) yield ["tool_failure", failure];
+    for (const text of texts) {
+      const body = objectInText(text);
+      if (body !== undefined) yield ["text", body];
+    }
+    for (const text of texts) {
+      const start = text.indexOf("{");
+      const body = start > 0 ? objectInText(text.slice(start)) : undefined;
+      const isWorth =
+        body !== undefined &&
+        (body["jsonrpc"] === "2.0" || objectsIn(body).some((o) => tryDecode(o)));
+      if (isWorth) yield ["text", body];
+    }
+  }
+
+  private weakIn(
+    place: Place,
+    body: JsonObject,
+    texts: string[],
+    facts: JsonObject,
+  ): Found | undefined {
+    for (const object of objectsIn(body)) {
+      const lenient = decodeLeniently(object);
+      const claim = readClaim(this.tables, object, this.now);
+      const prose = texts.filter((text) => objectInText(text) === undefined);
+      const envelope = lenient
+        ? fillFrom(lenient, claim)
+        : claim && envelopeOf(this.tables, claim, prose);
+      if (envelope !== undefined) return { envelope, foundIn: place, received: object, facts };
+    }
+    return undefined;
+  }
+
+  /** The object of SEP-3313 (a2a.md, G15 to G17). */
+  private toolFailure(body: JsonObject, texts: string[], facts: JsonObject): Found | undefined {
+    const { class: kind, code: word, agentGuidance: guidance, correlationId: id } = body;
+    const category = typeof kind === "string" ? CLASSES[kind] : undefined;
+    if (category === undefined || typeof word !== "string") return undefined;
+    const folded = foldCode(word, "0.48");
+    const meant = folded === "unknown" ? meaningOfWord(this.tables, word)?.code : undefined;
+    const code = word === "policy_blocked" ? "network_blocked" : (meant ?? folded);
+    const said = texts.find((text) => objectInText(text) === undefined);
+    const envelope: Envelope = {
+      ...newEnvelope(code, said ?? `The tool failed with the code ${word}.`),
+      category: code === "network_blocked" ? "permanent" : category,
+      retryable: kind === "reliability" && flagOf(body["retryable"]) === true,
+      retry_after_seconds: this.secondsUntil(body["retryNotBefore"]),
+      hint: typeof guidance === "string" ? guidance : null,
+    };
+    if (code === "invalid_arguments" && kind === "capability") envelope.category = "validation";
+    const known: JsonObject = typeof id === "string" && id !== "" ? { id: clean(id, 128) } : {};
+    return { envelope, foundIn: "tool_failure", received: body, facts: { ...known, ...facts } };
+  }
+
+  private secondsUntil(moment: Json | undefined): number | null {
+    if (typeof moment !== "number") return null;
+    return Math.max(0, Math.ceil((moment - Math.ceil(this.now * 1000)) / 1000));
+  }
+
+  // ---- errors of JSON-RPC
+
+  /** W28. */
+  private rpcError(error: JsonObject): Found | undefined {
+    const { code: number, message } = error;
+    const isRpc =
+      typeof number === "number" && Number.isInteger(number) && typeof message === "string";
+    if (!isRpc) return this.weakIn("jsonrpc_error", error, [], {});
+    const data = asObject(error["data"]);
+    const ours = asObject(data[META_KEY]);
+    const facts = factsOf(ours);
+    for (const candidate of [ours["error"], ours, data]) {
+      const envelope = tryDecode(candidate);
+      if (envelope === undefined) continue;
+      return {
+        envelope: cleanEnvelope(envelope, [message]),
+        foundIn: "jsonrpc_error",
+        received: candidate,
+        facts,
+      };
+    }
+    const failure = this.toolFailure(asObject(data[TOOL_FAILURE_KEY]), [message], facts);
+    if (failure !== undefined) return { ...failure, foundIn: "jsonrpc_error", received: error };
+    return this.rpcWords(number, message, error, facts);
+  }
+
+  private rpcWords(number: number, message: string, error: JsonObject, facts: JsonObject): Found {
+    const claim = readClaim(this.tables, asObject(error["data"]), this.now);
+    const claimed = claim?.word === undefined ? "unknown" : foldCode(claim.word);
+    if (claim !== undefined && claimed !== "unknown") {
+      const envelope = envelopeOf(this.tables, { ...claim, message }, []);
+      return { envelope, foundIn: "jsonrpc_error", received: error, facts };
+    }
+    const row = meaningOfNumber(this.tables, number, message);
+    const told = codeOfProse(message);
+    const meaning =
+      row ?? (told ? newEnvelope(told, message) : meaningOfBareNumber(this.tables, number));
+    const envelope: Envelope = {
+      ...newEnvelope(meaning.code, message),
+      category: meaning.category,
+      retryable: claim?.retryable ?? meaning.retryable,
+      retry_after_seconds: claim?.wait ?? null,
+      hint: row?.hint === true ? "Open a new session and try again there." : null,
+    };
+    const outcome: JsonObject = row?.outcome === undefined ? {} : { outcome: row.outcome };
+    return { envelope, foundIn: "jsonrpc_error", received: error, facts: { ...facts, ...outcome } };
+  }
+
+  // ---- prose
+
+  /** W20. */
+  private prose(texts: string[], otherwise: Code, facts: JsonObject): Found {
+    const said = texts.filter((text) => text.trim() !== "");
+    const text = said.join("\n");
+    const advice = readAdvice(text);
+    const message = advice?.message ?? text;
+    const row = meaningOfNumber(this.tables, 0, message);
+    const envelope = newEnvelope(row?.code ?? codeOfProse(message) ?? otherwise, message || SILENT);
+    if (row !== undefined) envelope.retryable = row.retryable;
+    if (advice !== undefined) {
+      envelope.retryable = true;
+      envelope.retry_after_seconds = advice.wait;
+      envelope.hint = advice.hint;
+    }
+    return { envelope, foundIn: "prose", received: said.length === 1 ? said[0] : said, facts };
+  }
+}
+
+const CLASSES: Readonly<Record<string, Category>> = {
+  capability: "permanent",
+  reliability: "transient",
+  governance: "auth",
+};
+
+/** The object itself, and the objects that its wrappers hold (W19). */
+function objectsIn(body: JsonObject): JsonObject[] {
+  const inner = ["error", "result", "error_verdict"].map((name) => {
+    const value = body[name];
+    return typeof value === "string" ? objectInText(value) : value;
+  });
+  return [body, ...inner.filter(isObject)];
+}
+
+/** E26: what an envelope leaves open may stand under another name. */
+function fillFrom(envelope: Envelope, claim: Claim | undefined): Envelope {
+  const wait = envelope.retry_after_seconds ?? claim?.wait ?? null;
+  return { ...envelope, retry_after_seconds: wait, hint: envelope.hint ?? claim?.hint ?? null };
+}
+
+function wholeIn(
+  place: Place,
+  body: JsonObject,
+  texts: string[],
+  facts: JsonObject,
+): Found | undefined {
+  for (const object of objectsIn(body)) {
+    const envelope = tryDecode(object);
+    if (envelope !== undefined)
+      return { envelope: cleanEnvelope(envelope, texts), foundIn: place, received: object, facts };
+  }
+  return undefined;
+}
+
+function textsOf(content: Json | undefined): string[] {
+  if (typeof content === "string") return [content];
+  if (!Array.isArray(content)) return [];
+  const texts = content.slice(0, 64).map((block) => asObject(block)["text"]);
+  return texts.filter((text) => typeof text === "string");
+}
+
+const ORIGINS = ["tool", "upstream", "adapter", "gateway", "transport"];
+const OUTCOMES = ["not_executed", "unknown", "executed"];
+
+/** W8: each fact that makes sense. */
+function factsOf(ours: JsonObject): JsonObject {
+  const { id, origin, outcome, upstream_status: status, violations } = ours;
+  const facts: JsonObject = {};
+  if (typeof id === "string" && id !== "") facts["id"] = clean(id, 128);
+  if (typeof origin === "string" && ORIGINS.includes(origin)) facts["origin"] = origin;
+  if (typeof outcome === "string" && OUTCOMES.includes(outcome)) facts["outcome"] = outcome;
+  if (typeof status === "number" && status >= 400 && status <= 599)
+    facts["upstream_status"] = status;
+  if (Array.isArray(violations)) facts["violations"] = violations.slice(0, 32);
+  return facts;
+}

@@ -1,0 +1,220 @@
+"""
+The specification's example in TypeScript: it passes the vectors, and it and the library understand each other.
+
+``make interop``; it needs Node 20 and npm.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from toolfault import ToolFault, parse
+
+
+ROOT = Path(__file__).parents[2]
+SPECS = ROOT / "specs"
+FOLDER = SPECS / "examples" / "typescript"
+META = "io.github.toolfault/error"
+
+#: The suites that the example does not run, each with its reason in the runner's output.
+NOT_RUN = {"endpoint", "http-status", "grpc-status", "read-prose", "redact"}
+
+#: What the example server answers: tool, arguments, code (None: a success).
+CALLS: list[tuple[str, dict[str, Any], str | None]] = [
+    ("search_catalogue", {"text": "japan"}, None),
+    ("search_catalogue", {"limit": 500}, "invalid_arguments"),
+    ("price_per_cup", {"sku": "SEN-99"}, "invalid_arguments"),
+    ("order_status", {"reference": "NONE"}, "invalid_arguments"),
+    ("read_price_list", {"name": "../ledger.sqlite3"}, "permission_denied"),
+    ("exchange_rate", {"currency": "JPY", "day": "2026-03-02"}, None),
+    ("exchange_rate", {"currency": "JPY", "day": "2026-03-02"}, "quota_exceeded"),
+    ("shipping_quote", {"country": "NO", "kilos": 2}, "internal"),
+    ("customs_duty", {"country": "US", "euros": 80}, "internal"),
+    ("track_parcel", {"number": "HAM-1042"}, None),
+    ("shipping_quote", {"country": "PN", "kilos": 2}, "tool_timeout"),
+    ("auction_prices", {"house": "mombasa"}, "network_blocked"),
+    ("price_per_cup", {"sku": "SEN-2"}, "tool_panicked"),
+    ("serch_catalogue", {}, "tool_not_found"),
+]
+
+
+def run(*command: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built() -> None:
+    """
+    Install TypeScript and compile the example.
+    """
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not on this machine")
+    for command in (
+        ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"],
+        ["npm", "run", "build"],
+    ):
+        done = run(*command, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def suites() -> dict[str, dict[str, Any]]:
+    paths = sorted((SPECS / "vectors").glob("*.json"))
+    loaded = [json.loads(path.read_text()) for path in paths if path.name != "suite.schema.json"]
+    return {suite["suite"]: suite for suite in loaded}
+
+
+# ---- the vectors
+
+
+def test_every_suite_of_its_classes_passes() -> None:
+    """
+    Each case runs and passes, but for the suites that the example lists as not run.
+    """
+    done = run("node", "build/runner.js")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed = re.findall(r"^(\S+): (\d+) of (\d+) passed$", done.stdout, re.MULTILINE)
+    left_out = re.findall(r"^(\S+): \d+ not run\. .+\.$", done.stdout, re.MULTILINE)
+    assert set(left_out) == NOT_RUN
+    assert {name: (int(ran), int(of)) for name, ran, of in passed} == {
+        name: (len(suite["cases"]),) * 2 for name, suite in suites().items() if name not in NOT_RUN
+    }
+
+
+@pytest.mark.parametrize("name", sorted(suites().keys() - NOT_RUN))
+def test_a_wrong_expectation_fails(name: str, tmp_path: Path) -> None:
+    """
+    The runner compares: a case that expects something else fails, and is named.
+    """
+    shutil.copytree(SPECS, tmp_path / "specs", ignore=shutil.ignore_patterns("examples"))
+    path = tmp_path / "specs" / "vectors" / f"{name}.json"
+    suite = json.loads(path.read_text())
+    case = suite["cases"][0]
+    member = next(iter(case["expect"]))
+    case["expect"][member] = "something else"
+    path.write_text(json.dumps(suite))
+
+    done = run("node", "build/runner.js", str(tmp_path / "specs"))
+
+    assert done.returncode == 1
+    assert f"FAILED {case['case']} ({case['rule']})" in done.stdout
+
+
+# ---- its client and our server
+
+
+@pytest.fixture(scope="session")
+def lines() -> list[dict[str, Any]]:
+    """
+    What the example's client read of our example server, call by call.
+    """
+    calls = json.dumps([{"name": name, "arguments": arguments} for name, arguments, _ in CALLS])
+    server = [sys.executable, str(ROOT / "example_server" / "server.py")]
+    done = run("node", "build/client.js", calls, *server)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)), ids=[f"{at}-{row[0]}" for at, row in enumerate(CALLS)])
+def test_its_client_reads_what_ours_reads(lines: list[dict[str, Any]], number: int) -> None:
+    """
+    Both readers give the same envelope, place and facts for the same answer.
+    """
+    line, (_, _, code) = lines[number], CALLS[number]
+
+    ours = parse(line["answer"])
+
+    if code is None:
+        assert ours is None
+        assert line["failure"] is None
+        return
+    assert ours is not None
+    assert line["failure"] == json.loads(ours.envelope.model_dump_json())
+    assert line["failure"]["code"] == code
+    assert line["found_in"] == ours.found_in
+    assert line["facts"] == {**ours.facts, **({"outcome": ours.outcome} if ours.outcome else {})}
+
+
+def test_its_client_repeats_what_is_safe(lines: list[dict[str, Any]]) -> None:
+    """
+    A read-only tool that fails twice works the third time; refused arguments and long waits are not repeated.
+    """
+    attempts = {row[0]: line["attempts"] for row, line in zip(CALLS, lines, strict=True)}
+
+    assert attempts["track_parcel"] == 3
+    assert attempts["order_status"] == 1
+    assert lines[6]["failure"]["retry_after_seconds"] > 3
+    assert lines[6]["attempts"] == 1
+
+
+# ---- its server and our client
+
+
+SERVED: list[tuple[str, dict[str, Any], dict[str, Any] | None, str]] = [
+    ("forecast", {"city": "Oslo"}, None, ""),
+    ("forecast", {}, {"code": "invalid_arguments", "category": "validation"}, "structured_content"),
+    (
+        "quota",
+        {},
+        {"code": "quota_exceeded", "retry_after_seconds": 30, "hint": "Ask for the stored forecast."},
+        "structured_content",
+    ),
+    ("no_room", {}, {"code": "internal", "message": "The ledger is closed."}, "meta"),
+    ("crash", {}, {"code": "tool_panicked", "retryable": False}, "structured_content"),
+    ("prose", {}, {"code": "quota_exceeded", "message": "Rate limit reached"}, "structured_content"),
+    ("no_such_tool", {}, {"code": "tool_not_found", "message": "Unknown tool: no_such_tool"}, "structured_content"),
+]
+
+
+def read_all() -> list[ToolFault | None]:
+    """
+    What the library reads of the example's server, in one session of the official client.
+    """
+
+    async def ask() -> list[ToolFault | None]:
+        node = shutil.which("node")
+        assert node is not None
+        server = StdioServerParameters(
+            command=node, args=[str(FOLDER / "build" / "server.js")], env={"PATH": os.environ["PATH"]}
+        )
+        async with Client(server) as client:
+            # A strict client checks what it is sent against the listed schemas.
+            await client.list_tools()
+            return [parse(await client.call_tool(name, arguments)) for name, arguments, *_ in SERVED]
+
+    return anyio.run(ask)
+
+
+def test_our_client_reads_its_server() -> None:
+    """
+    Each failure of the example's server arrives whole, in its place, and a success stays one.
+    """
+    faults = read_all()
+
+    for (name, _, wanted, place), fault in zip(SERVED, faults, strict=True):
+        if wanted is None:
+            assert fault is None, name
+            continue
+        assert fault is not None, name
+        wire = fault.envelope.to_wire()
+        assert {member: wire.get(member) for member in wanted} == wanted
+        assert fault.found_in == place
+
+
+def test_facts_of_its_server_arrive() -> None:
+    """
+    So do the facts beside the envelope.
+    """
+    quota = read_all()[2]
+
+    assert quota is not None
+    assert dict(quota.facts) == {"id": "ts-1", "origin": "upstream", "upstream_status": 429}
