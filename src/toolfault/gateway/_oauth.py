@@ -144,6 +144,8 @@ class Login:
             if isinstance(exc, LoginError):
                 failure = exc
             self._failure = self._clock(), failure
+            # The server may not know this client any more; the next login registers a new one.
+            self._keep(client=None)
             raise failure from exc
 
     async def _get_token(self, client: Any, request: Any, response: Any) -> None:
