@@ -17,7 +17,7 @@ help:
 	@echo "make test-fastmcp   the middleware for FastMCP 4, in an environment of its own"
 	@echo "make test-mcp1      servers and clients of mcp 1.x; test-mcp1-lowest: of the lowest that is supported"
 	@echo "make test-peers      servers of others, plain and guarded; test-peers-mcp1: those of mcp 1.x"
-	@echo "make test-agents-all  the adapters for agent frameworks, in four environments"
+	@echo "make test-agents-all  the adapters for agent frameworks, in six environments"
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
 	@echo "make coverage  the tests again, with branches counted; fails below the minimum"
@@ -59,6 +59,8 @@ FOLDER_mcp1-lowest        := mcp1
 FOLDER_agents-lowest      := agents
 FOLDER_agents-mcp1        := agents_mcp1
 FOLDER_agents-mcp1-lowest := agents_mcp1
+FOLDER_agents-mcp2        := agents_mcp2
+FOLDER_agents-crewai      := agents_crewai
 FOLDER_peers-mcp1         := peers
 FOLDER_a2c-2              := dialects/a2c
 FOLDER_a2c-3              := dialects/a2c
@@ -71,10 +73,10 @@ test-%: $(VENV)-%/.stamp
 	@$(VENV)-$*/bin/python -m pytest -q tests/$(or $(FOLDER_$*),$*) $(ARGS)
 
 # The example server needs the SDK's second major; these frameworks, its clients, the first.
-test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest: $(VENV)/.demo.stamp
-test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest: export TOOLFAULT_SERVER_PYTHON = $(CURDIR)/$(BIN)/python
+test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest test-agents-crewai: $(VENV)/.demo.stamp
+test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest test-agents-crewai: export TOOLFAULT_SERVER_PYTHON = $(CURDIR)/$(BIN)/python
 
-test-agents-all: test-agents test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest
+test-agents-all: test-agents test-agents-lowest test-agents-mcp1 test-agents-mcp1-lowest test-agents-mcp2 test-agents-crewai
 test-dialects: test-a2c-2 test-a2c-3 test-a2c-4 test-a2a-0 test-a2a-1
 
 check: $(VENV)/.check.stamp
@@ -90,8 +92,8 @@ check: $(VENV)/.check.stamp
 	@$(BIN)/python tests/typing/readme.py
 
 # Each framework's adapter is checked against that framework.
-check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.stamp
-	@for env in agents agents_mcp1; do \
+check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.stamp $(VENV)-agents-mcp2/.stamp $(VENV)-agents-crewai/.stamp
+	@for env in agents agents_mcp1 agents_mcp2 agents_crewai; do \
 		echo "==> mypy and pyright with the frameworks of tests/$$env"; \
 		files=$$($(BIN)/python -c 'import json, sys; print(*(name.removeprefix("../../") for name in json.load(open(sys.argv[1]))["include"]))' tests/$$env/pyrightconfig.json); \
 		$(BIN)/mypy --python-executable $(VENV)-$$(echo $$env | tr _ -)/bin/python $$files && \

@@ -144,10 +144,14 @@ def test_integrations_import_only_public_modules():
 
 #: The framework of each integration; what else it may import is what that framework itself installs.
 FRAMEWORKS = {
+    "agent_framework": {"agent_framework"},
+    "crewai": {"crewai", "mcp"},
     "fastmcp": {"fastmcp", "mcp"},
     "google_adk": {"google"},
     "langchain": {"langchain_core", "langchain_mcp_adapters", "mcp"},
+    "llama_index": {"llama_index", "mcp"},
     "mcp": {"mcp", "jsonschema"},
+    "mcp_use": {"mcp", "mcp_use"},
     "openai_agents": {"agents", "mcp"},
     "opentelemetry": {"opentelemetry"},
     "pydantic_ai": {"pydantic_ai"},

@@ -48,7 +48,12 @@ def answer_to(method, params, log):
         }
     if method == "tools/list":
         schema = {"type": "object", "properties": {}}
-        return {"tools": [{"name": name, "inputSchema": schema, "annotations": TOOLS[name][0]} for name in TOOLS]}
+        return {
+            "tools": [
+                {"name": name, "description": "A tool.", "inputSchema": schema, "annotations": TOOLS[name][0]}
+                for name in TOOLS
+            ]
+        }
     if method == "tools/call":
         with log.open("a") as noted:
             noted.write(params["name"] + "\n")

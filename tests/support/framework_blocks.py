@@ -14,6 +14,10 @@ FRAMEWORKS = {
     "pydantic_ai": "agents",
     "agents": "agents",
     "google.adk": "agents",
+    "llama_index": "agents_mcp2",
+    "agent_framework": "agents_mcp2",
+    "crewai": "agents_crewai",
+    "mcp_use": "agents_crewai",
 }
 
 

@@ -12,7 +12,17 @@ from pathlib import Path
 README = Path(__file__).parents[2] / "README.md"
 
 #: Packages that need environments of their own, so that mypy cannot see them here.
-ELSEWHERE = ("agents", "google", "langchain_mcp_adapters", "pydantic_ai", "strands")
+ELSEWHERE = (
+    "agent_framework",
+    "agents",
+    "crewai",
+    "google",
+    "langchain_mcp_adapters",
+    "llama_index",
+    "mcp_use",
+    "pydantic_ai",
+    "strands",
+)
 
 
 def blocks() -> dict[str, str]:
