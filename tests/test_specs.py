@@ -180,7 +180,7 @@ def test_the_examples_are_what_they_show():
     """
     (envelope,) = blocks_in(SPECS / "envelope.md", "json")
     result = json.loads(blocks_in(SPECS / "result.md", "json")[0])
-    (case,) = blocks_in(SPECS / "README.md", "json")
+    (case,) = blocks_in(SPECS / "runner.md", "json")
     facts = {key: value for key, value in result["_meta"][META_KEY].items() if key not in {"v", "outcome"}}
     fault = ToolFault.of(McpExecuteError.from_wire(result["structuredContent"]), outcome="unknown", facts=facts)
 
@@ -425,7 +425,7 @@ def test_matchers_are_known(suite, case):
     """
     A runner that knows the matchers of the README knows them all.
     """
-    readme = text_of("README.md")
+    readme = text_of("runner.md")
 
     assert set() == set(matchers_in(case["expect"])) - MATCHERS
     assert matchers_in(case["input"]) == []
@@ -438,7 +438,7 @@ def test_the_readme_knows_every_operation():
     """
     The table of operations in the README is complete.
     """
-    listed = re.findall(r"^\| `([a-z-]+)` \|", section("README.md", "How to write a runner"), re.MULTILINE)
+    listed = re.findall(r"^\| `([a-z-]+)` \|", section("runner.md", "What a runner does"), re.MULTILINE)
 
     assert sorted(path.stem for path in SUITES) == sorted(listed)
 
@@ -611,8 +611,33 @@ def test_the_readme_tells_each_operation_of_the_other_vocabularies(path):
     members = [{name for case in suite["cases"] for name in case[side] if name != "op"} for side in ("input", "expect")]
 
     (row,) = re.findall(
-        rf"^\| `{path.parent.name}/{suite['suite']}` \| (.*) \| (.*) \| (.*) \|$", text_of("README.md"), re.MULTILINE
+        rf"^\| `{path.parent.name}/{suite['suite']}` \| (.*) \| (.*) \| (.*) \|$", text_of("runner.md"), re.MULTILINE
     )
 
     assert suite["about"].lower() in row[0].lower()
     assert [set(re.findall(r"`([^`]+)`", cell)) for cell in row[1:]] == members
+
+
+def test_every_suite_belongs_to_a_class():
+    """
+    Whoever conforms to a class knows which suites to pass; the others are named as nobody's.
+    """
+    page = text_of("conformance.md")
+    rows = [
+        line for line in page.splitlines() if re.match(r"\| (?:server|client|bridge|judging|waits|redacting) \|", line)
+    ]
+    listed = {name for row in rows for name in re.findall(r"`([\w/*-]+)`", row.rpartition(" | ")[2])}
+    folders = {f"{path.parent.name}/*" for path in SPECS.glob("vectors/*/*.json")}
+    ours = {load(path)["suite"] for path in SUITES if load(path)["ours"]}
+
+    assert listed == ours | folders
+
+
+def test_the_readme_begins_with_the_problem_and_ends_soon():
+    """
+    The problem, the classes, the order of building and the vectors stand within a screen and a half.
+    """
+    lines = text_of("README.md").splitlines()
+
+    assert "When a call of an MCP tool fails" in lines[2]
+    assert lines.index("## Files") <= 45
