@@ -36,9 +36,60 @@ def read_chunks(file: int) -> Iterator[bytes]:
             yield chunk
 
 
-class Host:
+class Journal:
     """
-    The stdout of this process, its stderr and the log. Safe from several threads.
+    The stderr of this process, and the log of failures. Safe from several threads.
+
+    Args:
+        log: The file for one JSON line per failure. None: no file.
+
+    Raises:
+        OSError: The log can't be opened.
+    """
+
+    def __init__(self, log: str | None) -> None:
+        """
+        Open the log.
+        """
+        self._notes = 0
+        self._log: TextIO | None = None
+        if log is not None:
+            self._log = open(log, "a", encoding="utf-8")  # noqa: SIM115, PTH123 -- open to the end
+
+    def note(self, sentence: str) -> None:
+        """
+        Write a sentence to stderr; only so many, whatever a server sends.
+        """
+        self._notes += 1
+        if self._notes <= _MAX_NOTES:
+            self.tell(sentence)
+
+    def tell(self, sentence: str) -> None:
+        """
+        Write a sentence to stderr.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"toolfault gateway: {sentence}\n")
+            sys.stderr.flush()
+
+    def report(self, call: Call, replaced: Replace) -> None:
+        """
+        Write a failure into the log.
+        """
+        if self._log is None or replaced.fault is None:
+            return
+        from toolfault.gateway._exchange import log_entry, to_jsonable  # noqa: PLC0415 -- loaded by now
+
+        entry: dict[str, Any] = {"time": datetime.now(UTC).isoformat()}
+        entry.update(log_entry(call, replaced.fault))
+        with contextlib.suppress(OSError, ValueError):
+            self._log.write(json.dumps(to_jsonable(entry)) + "\n")
+            self._log.flush()
+
+
+class Host(Journal):
+    """
+    The stdout of this process besides its journal. Safe from several threads.
 
     Args:
         log: The file for one JSON line per failure. None: no file.
@@ -52,12 +103,9 @@ class Host:
         """
         Take stdout over: what else prints to it goes to stderr, not into the protocol.
         """
+        super().__init__(log)
         self._on_gone = on_gone
         self._lock = threading.Lock()
-        self._notes = 0
-        self._log: TextIO | None = None
-        if log is not None:
-            self._log = open(log, "a", encoding="utf-8")  # noqa: SIM115, PTH123 -- open to the end
         self._out = os.dup(1)
         os.dup2(2, 1)
 
@@ -90,33 +138,3 @@ class Host:
             return True
         finally:
             self._lock.release()
-
-    def note(self, sentence: str) -> None:
-        """
-        Write a sentence to stderr; only so many, whatever a server sends.
-        """
-        self._notes += 1
-        if self._notes <= _MAX_NOTES:
-            self.tell(sentence)
-
-    def tell(self, sentence: str) -> None:
-        """
-        Write a sentence to stderr.
-        """
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"toolfault gateway: {sentence}\n")
-            sys.stderr.flush()
-
-    def report(self, call: Call, replaced: Replace) -> None:
-        """
-        Write a failure into the log.
-        """
-        if self._log is None or replaced.fault is None:
-            return
-        from toolfault.gateway._exchange import log_entry, to_jsonable  # noqa: PLC0415 -- loaded by now
-
-        entry: dict[str, Any] = {"time": datetime.now(UTC).isoformat()}
-        entry.update(log_entry(call, replaced.fault))
-        with contextlib.suppress(OSError, ValueError):
-            self._log.write(json.dumps(to_jsonable(entry)) + "\n")
-            self._log.flush()
