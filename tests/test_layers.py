@@ -41,6 +41,8 @@ AT_FIRST_USE = {
     "_schema/evaluate.py": {"jsonschema"},
     # Loaded with pydantic.
     "_schema/patterns.py": {"pydantic_core"},
+    # For --listen only.
+    "gateway/_listen.py": {"uvicorn"},
     # For a server that asks for a login.
     "gateway/_oauth.py": {"mcp"},
     "dialects/_redis.py": {"redis"},

@@ -25,12 +25,12 @@ class UsageError(Exception):
 
 _HELP: Final = """\
 usage: toolfault gateway [options] -- COMMAND [ARGUMENTS]
-       toolfault gateway [options] URL
+       toolfault gateway [options] [--listen HOST:PORT] URL
        toolfault gateway wrap CONFIG [--server NAME] [--dry-run]
        toolfault gateway unwrap CONFIG [--server NAME] [--dry-run]
 
-Start an MCP server, or connect to one at a URL, and give its failures the envelope, over stdio.
-Successes, requests and notifications pass as the bytes that came.
+Start an MCP server, or connect to one at a URL, and give its failures the envelope. The host is
+served over stdio, or with --listen over HTTP. What is no failure passes as the bytes that came.
 
 options:
   --timeout SECONDS        answer a call after so long (55; 'none': never)
@@ -43,6 +43,8 @@ options:
   --restart N              restart a dead server, N times in a row (0); one more each minute
   --max-line BYTES         the longest message (67108864)
   --log FILE               append one JSON line per failure
+  --listen HOST:PORT       serve clients over HTTP: a reverse proxy (URL only)
+  --allow-host NAME        a further name in Host and Origin that clients may use (--listen only)
   --header NAME=VARIABLE   send a header whose value is in an environment variable (URL only)
   --config FILE            read options from the table [gateway] of a TOML file
 
@@ -51,6 +53,7 @@ examples:
   toolfault gateway --timeout 120 --restart 3 --log failures.jsonl -- python server.py
   toolfault gateway --flag 'search:^Error:' --retry -- uvx some-server
   toolfault gateway --header Authorization=API_TOKEN https://example.com/mcp
+  toolfault gateway --listen 127.0.0.1:8021 http://127.0.0.1:8000/mcp
 """
 
 
@@ -92,6 +95,8 @@ def _run(options: Options, target: list[str] | str) -> int:
 def _connect(options: Options, url: str) -> int:
     try:
         headers = read_headers(options.headers, os.environ)
+        if options.listen is not None:
+            return _listen(options, options.listen, url, headers)
         from toolfault.gateway._bridge import Bridge  # noqa: PLC0415 -- loads an HTTP client
 
         return Bridge(options, url, headers).run()
@@ -101,6 +106,24 @@ def _connect(options: Options, url: str) -> int:
     except OSError as exc:
         sys.stderr.write(f"toolfault gateway: can't open {exc.filename!r}: {exc.strerror}\n")
         return 127
+
+
+def _listen(
+    options: Options, address: tuple[str, int], url: str, headers: Mapping[str, str]
+) -> int:
+    try:
+        from toolfault.gateway._listen import Listener  # noqa: PLC0415 -- loads an HTTP server
+    except ImportError as exc:
+        cure = "pip install 'toolfault[gateway]'"
+        raise UsageError(f"--listen needs uvicorn and httpx ({exc}): {cure}") from None
+    try:
+        listener = Listener(options, address, url, headers)
+    except OSError as exc:
+        if exc.filename is not None:
+            raise
+        host, port = address
+        raise UsageError(f"can't listen on {host}:{port}: {exc.strerror}") from None
+    return listener.run()
 
 
 def read_headers(wanted: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -198,6 +221,15 @@ _OWN_HEADERS: Final = frozenset(
 )
 
 
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    is_port = port.isdecimal() and port.isascii() and len(port) < 6 and int(port) < 2**16
+    if not host or not is_port:
+        raise ValueError("must be HOST:PORT, such as 127.0.0.1:8021")
+    return host, int(port)
+
+
 def _name(text: str) -> str:
     if not text:
         raise ValueError("must not be empty")
@@ -221,6 +253,8 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "restart": _Option(_count(0)),
     "max-line": _Option(_count(1024)),
     "log": _Option(_name),
+    "listen": _Option(_address),
+    "allow-host": _Option(_name, is_list=True),
     "header": _Option(_header, is_list=True),
     "config": _Option(_name),
     # What `unwrap` restores; no option of the gateway.
@@ -228,7 +262,18 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
 }
 
 #: The field of `Options` of an option whose name differs.
-_FIELDS: Final = {"flag": "flags", "restart": "restarts", "header": "headers"}
+_FIELDS: Final = {
+    "flag": "flags",
+    "restart": "restarts",
+    "header": "headers",
+    "allow-host": "allowed_hosts",
+}
+
+#: The options that mean something for a server at a URL only, and why, by field of `Options`.
+_FOR_URLS: Final = {
+    "headers": "--header is for a URL; give a command its secrets by the environment",
+    "listen": "--listen is for a URL: toolfault gateway --listen HOST:PORT URL",
+}
 
 _SCHEMES: Final = ("http://", "https://")
 
@@ -259,9 +304,16 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Options, list[str] | str]
     if file is not None:
         values = {**read_config(file), **values}
     options = _options(values)
-    if options.headers and not isinstance(target, str):
-        raise UsageError("--header is for a URL; give a command its secrets by the environment")
+    _check(options, target)
     return options, target
+
+
+def _check(options: Options, target: list[str] | str) -> None:
+    for field, reason in _FOR_URLS.items():
+        if getattr(options, field) and not isinstance(target, str):
+            raise UsageError(reason)
+    if options.allowed_hosts and options.listen is None:
+        raise UsageError("--allow-host is for --listen")
 
 
 def _target(given: list[str]) -> list[str] | str:
@@ -310,8 +362,9 @@ def _options(values: Mapping[str, list[Any]]) -> Options:
     for name, given in values.items():
         field = _FIELDS.get(name, name.replace("-", "_"))
         fields[field] = given if _OPTIONS[name].is_list else given[-1]
-    if "idempotent" in fields:
-        fields["idempotent"] = frozenset(fields["idempotent"])
+    for field in ("idempotent", "allowed_hosts"):
+        if field in fields:
+            fields[field] = frozenset(fields[field])
     if "flags" in fields:
         by_tool: dict[str, tuple[re.Pattern[str], ...]] = {}
         for tool, pattern in fields["flags"]:

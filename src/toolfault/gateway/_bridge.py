@@ -10,7 +10,6 @@ Rule 3: a request is sent again only if it provably was not executed, or under `
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import threading
 import time
@@ -18,13 +17,15 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from toolfault.gateway._answers import holds_answer, is_status_clearer, restore_id
 from toolfault.gateway._calls import LISTING, Call, as_object, is_object, key_of
 from toolfault.gateway._host import Host, read_chunks
-from toolfault.gateway._lines import Line, LineSplitter, parse_line, write_line
+from toolfault.gateway._http import HTTP_ERRORS, NOT_SENT
+from toolfault.gateway._lines import Line, LineSplitter, parse_line
 from toolfault.gateway._mcp_headers import SESSION, Marked, message_headers
 from toolfault.gateway._oauth import Login, LoginError
 from toolfault.gateway._options import Options
-from toolfault.gateway._remote import HTTP_ERRORS, NOT_SENT, Remote
+from toolfault.gateway._remote import Remote
 from toolfault.gateway._session import Open, Seen, Session
 from toolfault.gateway._sse import Event, EventSplitter
 
@@ -334,8 +335,10 @@ class Bridge:
     async def _read_body(self, seen: Seen, response: Any, body: bytes) -> None:
         if len(body) > self._options.max_line:
             await self._deliver(Line(body[:_HEAD], is_whole=False), seen.opened)
-        elif not _is_status_clearer(response) and _holds_answer(body):
-            await self._deliver(Line(_restore_id(body, seen.opened)), seen.opened)
+        elif not is_status_clearer(response.status_code, response.headers) and holds_answer(body):
+            await self._deliver(
+                Line(restore_id(body, [one.key for one in seen.opened])), seen.opened
+            )
             await self._break(seen, "The MCP server answered another request than this one.")
         await self._judge_status(seen, response, body[:_HEAD])
 
@@ -437,7 +440,9 @@ class Bridge:
         if not event.is_whole:
             await self._deliver(Line(event.raw, is_whole=False), requests)
         elif event.data:
-            await self._deliver(Line(_restore_id(event.data, requests) + b"\n"), requests)
+            await self._deliver(
+                Line(restore_id(event.data, [one.key for one in requests]) + b"\n"), requests
+            )
 
     async def _resume(self, seen: Seen, last: Event) -> None:
         """
@@ -561,7 +566,7 @@ class Bridge:
                         break
             else:
                 body = await _read_head(response, self._options.max_line)
-                if _holds_answer(body):
+                if holds_answer(body):
                     await self._deliver(Line(body), requests)
         return self._session.handshake_done
 
@@ -639,45 +644,8 @@ def _error_in(body: bytes) -> dict[str, Any]:
     return as_object(as_object(parsed.messages[0]).get("error")) if parsed else {}
 
 
-def _holds_answer(body: bytes) -> bool:
-    """
-    Tell whether a body is an answer of JSON-RPC, or an array that holds one.
-    """
-    try:
-        parsed = parse_line(body)
-    except RecursionError:
-        return True
-    return parsed is not None and any(map(_is_end, parsed.messages))
-
-
-def _is_end(message: object) -> bool:
-    if not is_object(message) or "method" in message or "jsonrpc" not in message:
-        return False
-    return "result" in message or "error" in message
-
-
-def _is_status_clearer(response: Any) -> bool:
-    """
-    Tell whether the status and its headers say more than an error in the body could.
-    """
-    is_limit = response.status_code == 429
-    return is_limit or (response.status_code == 503 and "retry-after" in response.headers)
-
-
-def _restore_id(data: bytes, requests: list[Open]) -> bytes:
-    """
-    Return an error without an id with the one of the only request that it can answer.
-    """
-    if len(requests) != 1 or b'"error"' not in data:
-        return data
-    try:
-        parsed = parse_line(data)
-    except RecursionError:
-        return data
-    message = parsed.messages[0] if parsed is not None and len(parsed.messages) == 1 else None
-    if not is_object(message) or not _is_end(message) or message.get("id") is not None:
-        return data
-    return write_line({**message, "id": json.loads(requests[0].key)})
+def _keys(requests: list[Open]) -> list[str]:
+    return [opened.key for opened in requests]
 
 
 def _flatten(data: bytes) -> bytes:

@@ -22,12 +22,13 @@ from toolfault.gateway._answers import error_codes, holds_answer, is_status_clea
 from toolfault.gateway._calls import CALL
 from toolfault.gateway._encodings import Decoder, EncodingError, decode
 from toolfault.gateway._host import Journal
+from toolfault.gateway._http import HTTP_ERRORS, NOT_SENT
 from toolfault.gateway._lines import Line, write_line
 from toolfault.gateway._options import Options
 from toolfault.gateway._reply import Headers, Reply, rewrite_event, unbuffered, write_event
 from toolfault.gateway._session import Open, Session
 from toolfault.gateway._sse import Event, EventSplitter
-from toolfault.gateway._upstream import HTTP_ERRORS, NOT_SENT, Answer, Request, Upstream
+from toolfault.gateway._upstream import Answer, Request, Upstream
 
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 
 _EVENTS: Final = "text/event-stream"
+
+#: What ends a body before its end.
+_BROKEN: Final[tuple[type[Exception], ...]] = (*HTTP_ERRORS, EncodingError)
 
 #: How much of a body without a message is looked at, in bytes.
 _HEAD: Final = 4096
@@ -265,7 +269,7 @@ class Flow:
             for one in opened:
                 one.is_sent = False
             await self._lose(f"The MCP server at {upstream.origin} could not be reached: {exc}.")
-        except (*HTTP_ERRORS, EncodingError) as exc:
+        except _BROKEN as exc:
             await self._lose(f"{_CUT}: {str(exc).rstrip('.') or type(exc).__name__}.")
 
     async def _lose(self, reason: str) -> None:
@@ -470,7 +474,7 @@ class Flow:
                 for piece in decoder.feed(chunk):
                     for event in splitter.feed(piece):
                         yield event
-        except (*HTTP_ERRORS, EncodingError):
+        except _BROKEN:
             # What it means is decided by what is still open.
             pass
         if splitter.rest():

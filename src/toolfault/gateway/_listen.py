@@ -5,6 +5,7 @@ The gateway as an HTTP server on an address of this machine.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import signal
 import socket
@@ -48,7 +49,6 @@ class Listener:
         address: The host and the port to listen on; port 0 takes a free one.
         url: The server's URL.
         headers: The operator's own headers for the server.
-        names: Further names under which clients may address the gateway.
 
     Raises:
         OSError: The log can't be opened, or the address is not free.
@@ -60,7 +60,6 @@ class Listener:
         address: tuple[str, int],
         url: str,
         headers: Mapping[str, str],
-        names: frozenset[str] = frozenset(),
     ) -> None:
         """
         Take the address; `run` answers.
@@ -68,10 +67,12 @@ class Listener:
         self._journal = Journal(options.log)
         self._upstream = Upstream(url, headers)
         secrets = tuple(value for value in headers.values() if len(value) > 3)
-        access = Access(address[0], names)
+        access = Access(address[0], options.allowed_hosts)
         self._proxy = Proxy(options, self._upstream, access, self._journal, secrets)
         self._socket = _bind(*address)
         self._code = 0
+        # In time for the first failure.
+        importlib.import_module("toolfault.gateway._exchange")
 
     def run(self) -> int:
         """

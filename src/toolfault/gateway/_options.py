@@ -27,6 +27,8 @@ class Options:
         idempotent: Tools that are safe to repeat, whatever their hints say.
         flags: By tool (``*``: any), the texts that make an unflagged result a failure.
         log: The file for one JSON line per failure. None: no file.
+        listen: The host and the port to serve clients on over HTTP. None: stdio.
+        allowed_hosts: Further names under which clients may address the gateway.
         headers: The environment variables whose values are sent as headers, by header.
     """
 
@@ -42,4 +44,6 @@ class Options:
         default_factory=dict[str, tuple[re.Pattern[str], ...]]
     )
     log: str | None = None
+    listen: tuple[str, int] | None = None
+    allowed_hosts: frozenset[str] = frozenset()
     headers: Mapping[str, str] = field(default_factory=dict[str, str])

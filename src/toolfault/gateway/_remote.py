@@ -9,41 +9,18 @@ Rule 2: credentials go to the origin of the URL only.
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from toolfault._version import __version__
+from toolfault.gateway._http import NOT_SENT, httpx, redirected_to
 from toolfault.gateway._mcp_headers import BASE, SESSION, VERSION
 
 
 if TYPE_CHECKING:
     from toolfault.gateway._oauth import Login
 
-
-def _import_client() -> Any:
-    try:
-        return importlib.import_module("httpx2")
-    except ImportError:  # With mcp 1.x.
-        return importlib.import_module("httpx")
-
-
-_httpx: Final[Any] = _import_client()
-
-#: What `Remote.stream` raises for a server that can't be reached, or whose answer breaks off.
-HTTP_ERRORS: Final[tuple[type[Exception], ...]] = (
-    _httpx.HTTPError,
-    _httpx.StreamError,
-    _httpx.InvalidURL,
-)
-
-#: Those that prove that nothing was sent.
-NOT_SENT: Final[tuple[type[Exception], ...]] = (
-    _httpx.ConnectError,
-    _httpx.ConnectTimeout,
-    _httpx.UnsupportedProtocol,
-)
 
 #: Seconds for a connection.
 _CONNECT: Final = 30.0
@@ -68,14 +45,14 @@ class Remote:
         """
         Prepare; nothing is sent yet.
         """
-        self._url = _httpx.URL(url)
+        self._url = httpx.URL(url)
         self._login = login
         self.session: str | None = None
         self.version: str | None = None
-        self.client: Final = _httpx.AsyncClient(
+        self.client: Final = httpx.AsyncClient(
             headers={"user-agent": f"toolfault/{__version__}", **headers},
-            timeout=_httpx.Timeout(None, connect=_CONNECT),
-            limits=_httpx.Limits(max_connections=None, max_keepalive_connections=20),
+            timeout=httpx.Timeout(None, connect=_CONNECT),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
             follow_redirects=False,
         )
 
@@ -123,7 +100,7 @@ class Remote:
                 method, url, headers=self._headers(headers, has_session), content=data
             )
             response = await self._connect(request)
-            target = self._redirect(response)
+            target = redirected_to(response, self._url)
             if target is not None and hops < _MAX_REDIRECTS:
                 url, hops = target, hops + 1
             elif (
@@ -161,20 +138,3 @@ class Remote:
         if token is not None:
             headers["authorization"] = f"Bearer {token}"
         return headers
-
-    def _redirect(self, response: Any) -> Any:
-        """
-        Return where a request has to be sent again: within the origin, with its method.
-        """
-        if response.status_code not in {307, 308} or "location" not in response.headers:
-            return None
-        try:
-            target = response.url.join(response.headers["location"])
-        except _httpx.InvalidURL:
-            return None
-        return target if _origin(target) == _origin(self._url) else None
-
-
-def _origin(url: Any) -> tuple[str, str, int | None]:
-    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
-    return url.scheme, url.host, port

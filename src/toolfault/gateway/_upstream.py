@@ -14,20 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolfault.gateway._encodings import accept_only_decodable
+from toolfault.gateway._http import httpx, redirected_to
 from toolfault.gateway._reply import Headers
 
-
-try:
-    import httpx2 as httpx
-except ImportError:  # With mcp 1.x.
-    import httpx  # type: ignore[no-redef]
-
-
-#: What a request raises if the server can't be reached, or its answer breaks off.
-HTTP_ERRORS: Final = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL)
-
-#: Those that prove that nothing was sent.
-NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol)
 
 #: Headers of one connection.
 _HOP: Final = frozenset(
@@ -182,7 +171,7 @@ class Upstream:
         headers = self._headers(request, is_judged=is_judged)
         for _ in range(_MAX_REDIRECTS):
             response = await self._send_once(request, target, headers)
-            target = self._redirect(response)
+            target = redirected_to(response, self._url)
             if target is None:
                 return response
             await response.aclose()
@@ -214,19 +203,6 @@ class Upstream:
             headers = list(map(_limit_encodings, headers))
         return headers + own
 
-    def _redirect(self, response: Any) -> Any:
-        """
-        Return where a request has to be sent again with its method; None if nowhere.
-        """
-        if response.status_code not in {307, 308} or "location" not in response.headers:
-            return None
-        try:
-            target = response.url.join(response.headers["location"])
-        except httpx.InvalidURL:
-            return None
-        is_same = _origin_of(target) == _origin_of(self._url)
-        return target.copy_with(userinfo=response.url.userinfo) if is_same else None
-
 
 def _find(headers: Headers, name: bytes) -> str:
     return next((value for key, value in headers if key == name), b"").decode("latin-1")
@@ -247,8 +223,3 @@ def _limit_encodings(pair: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
     if name != b"accept-encoding":
         return pair
     return name, accept_only_decodable(value.decode("latin-1")).encode("latin-1")
-
-
-def _origin_of(url: Any) -> tuple[str, str, int | None]:
-    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
-    return url.scheme, url.host, port
