@@ -61,6 +61,10 @@ class RemoteServer:
         self.changed = threading.Condition()
         self.answer_later = {}
         self.dead_calls = 0
+        #: What the tool ``raw`` answers: content type, body, headers; and ``asks``: status and code.
+        self.raw = None
+        self.asks = None
+        self.flaky_calls = 0
 
     @property
     def url(self):
@@ -85,6 +89,7 @@ class RemoteServer:
     # ---- HTTP
 
     async def serve(self, reader, writer):
+        writer.peer = reader
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -159,6 +164,8 @@ class RemoteServer:
             return await self.json(writer, {**base, "result": result}, [f"mcp-session-id: {session}"])
         if not is_modern and headers.get("mcp-session-id") not in self.sessions:
             status = self.refuses_sessions_with
+            if status is None:
+                return await self.reply(writer, 404, "text/plain", "no such session")
             error = {"code": -32001 if status == 404 else -32600, "message": "Session not found"}
             return await self.json(writer, {**base, "id": None, "error": error}, status=status)
         extra = {"resultType": "complete"} if is_modern else {}
@@ -196,9 +203,11 @@ class RemoteServer:
                 error = {"code": -32001, "message": "Session not found"}
                 return await self.json(writer, {"jsonrpc": "2.0", "id": None, "error": error}, status=404)
         if tool == "hang":
-            await asyncio.sleep(3600)
-        if tool == "close":
+            await writer.peer.read()
+        if tool in {"hang", "close"}:
             return False
+        if tool in {"raw", "asks", "s500_error"} or (tool == "flaky" and not self.flaky_calls):
+            return await self.call_special(tool, base, writer)
         if tool == "truncated":
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{")
             await writer.drain()
@@ -218,6 +227,19 @@ class RemoteServer:
         if tool == "huge":
             return await self.reply(writer, 200, "application/json", json.dumps({**good, "x": "x" * 100_000}))
         return await self.json(writer, answers.get(tool, good))
+
+    async def call_special(self, tool, base, writer):
+        if tool == "raw":
+            kind, body, more = self.raw
+            return await self.reply(writer, 200, kind, body, more)
+        if tool == "asks":
+            status, code = self.asks
+            return await self.json(writer, {**base, "error": {"code": code, "message": "?"}}, status=status)
+        if tool == "s500_error":
+            error = {"code": -32603, "message": "Internal error"}
+            return await self.json(writer, {**base, "error": error}, status=500)
+        self.flaky_calls += 1
+        return await self.reply(writer, 503, "text/plain", "")
 
     async def stream(self, tool, good, writer):
         await self.begin_stream(writer)

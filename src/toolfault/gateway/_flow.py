@@ -138,6 +138,7 @@ class Flow:
         self._attempt: asyncio.Task[None] | None = None
         self._is_stopped = False
         self._is_resuming = request.method == "GET"
+        self._is_modern = any(one.call.is_modern for one in session.iter_open())
         self.session = session
         self.session_id = request.header(b"mcp-session-id")
 
@@ -240,7 +241,7 @@ class Flow:
         """
         Tell the server that calls are not waited for; since 2026-07-28 the closed stream does.
         """
-        if self.session_id:
+        if self.session_id and not self._is_modern:
             for line in lines:
                 request = replace(self._request, method="POST", body=line)
                 self._shared.start(self._notify(request))
@@ -310,19 +311,18 @@ class Flow:
             return not self._shared.upstream.has_credentials
         if self._is_resuming:
             return False
-        if 300 <= answer.status < 400 or self._is_session_gone(answer, opened):
+        if 300 <= answer.status < 400 or self._is_session_gone(answer):
             return True
         return answer.status >= 400 and not _has_call(opened)
 
-    def _is_session_gone(self, answer: Answer, opened: list[Open]) -> bool:
-        if answer.status != 404 or not self.session_id or answer.kind == "text/html":
-            return False
-        return not any(one.call.is_modern for one in opened)
+    def _is_session_gone(self, answer: Answer) -> bool:
+        is_page = answer.kind == "text/html"
+        return answer.status == 404 and bool(self.session_id) and not (is_page or self._is_modern)
 
     async def _pass(self, answer: Answer) -> None:
         opened = self._open()
         self._forget()
-        if not self._is_session_gone(answer, opened):
+        if not self._is_session_gone(answer):
             await self._relay(answer)
             return
         # Clients look for an error of JSON-RPC before they open another session.
@@ -457,7 +457,7 @@ class Flow:
                 return
         if not self._open():
             await self._reply.end()
-        elif last and not any(one.call.is_modern for one in self._open()):
+        elif last and not self._is_modern:
             # The client asks for the rest, with the id of the last event.
             self._shared.park(self.session_id, last, self.session)
             await self._reply.end()

@@ -8,7 +8,7 @@ Rule 2: the operator's own headers and credentials go to the path of the URL onl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -149,7 +149,7 @@ class Upstream:
         return path
 
     @asynccontextmanager
-    async def stream(self, request: Request, *, is_judged: bool) -> AsyncIterator[Answer]:
+    async def stream(self, request: Request, *, is_judged: bool) -> AsyncGenerator[Answer]:
         """
         Send a request, and yield the answer; redirections within the origin are followed.
 
