@@ -644,10 +644,6 @@ def _error_in(body: bytes) -> dict[str, Any]:
     return as_object(as_object(parsed.messages[0]).get("error")) if parsed else {}
 
 
-def _keys(requests: list[Open]) -> list[str]:
-    return [opened.key for opened in requests]
-
-
 def _flatten(data: bytes) -> bytes:
     """
     Return a message as one line: outside of its texts, line breaks are white space.
