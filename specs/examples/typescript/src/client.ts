@@ -18,7 +18,12 @@ function table<Name extends keyof Tables>(name: Name): Tables[Name] {
   return JSON.parse(readFileSync(new URL(`../../../tables/${name}.json`, import.meta.url), "utf8"));
 }
 
-const tables: Tables = { http: table("http"), words: table("words"), jsonrpc: table("jsonrpc") };
+const tables: Tables = {
+  http: table("http"),
+  grpc: table("grpc"),
+  words: table("words"),
+  jsonrpc: table("jsonrpc"),
+};
 
 const [, , calls = "[]", command = "", ...args] = argv;
 const server = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });

@@ -21,6 +21,7 @@ import { read } from "./read.js";
 import * as retry from "./retry.js";
 import type { Tables } from "./tables.js";
 import { headerWait, proseWait } from "./headers.js";
+import { judgeGrpc, judgeHttp } from "./upstream.js";
 import { valueWait, waitInJson } from "./waits.js";
 import { widen } from "./widen.js";
 import { type Guidance, type Options, unknownTool, writeResult } from "./write.js";
@@ -51,14 +52,13 @@ function load<T>(path: string): T {
 
 const tables: Tables = {
   http: load("tables/http.json"),
+  grpc: load("tables/grpc.json"),
   words: load("tables/words.json"),
   jsonrpc: load("tables/jsonrpc.json"),
 };
 
 /** Parts of the class server for those who judge what an upstream answered, or redact; this example does not. */
 const NOT_HERE: Readonly<Record<string, string>> = {
-  "http-status": "This example has no tools of its own that ask an upstream.",
-  "grpc-status": "This example has no tools of its own that ask an upstream.",
   "read-prose": "This example reads prose by the exact classifier.",
   redact: "This example redacts only what stands beside a name.",
 };
@@ -111,7 +111,9 @@ function isNear(expected: Json | undefined, actual: number | null): boolean {
   return Math.abs(expected - actual) < 1e-9;
 }
 
-// ---- operations: each gives what it compares, expected and actual
+// ---- operations: each returns what came, under the names of `expect`
+
+type Operation = (input: JsonObject, expect: JsonObject) => JsonObject | Promise<JsonObject>;
 
 const wireOf = (envelope: Envelope): Json => JSON.parse(JSON.stringify(encode(envelope)));
 const filled = (envelope: Envelope | undefined): Json =>
@@ -194,15 +196,33 @@ const NOW = 1796083200;
 function waitCase(input: JsonObject): JsonObject {
   const now = Number(input["now"] ?? NOW);
   if (isObject(input["headers"])) {
-    const headers = Object.entries(input["headers"]).map(([name, value]): [string, string] => [
-      name,
-      String(value),
-    ]);
-    return { seconds: headerWait(headers, now, input["limited"] === true) };
+    return { seconds: headerWait(pairsOf(input["headers"]), now, input["limited"] === true) };
   }
   if ("json" in input) return { seconds: waitInJson(input["json"], now) };
   if ("prose" in input) return { seconds: proseWait(String(input["prose"]), now) };
   return { seconds: valueWait(input["value"], now) };
+}
+
+function pairsOf(headers: Json | undefined): [string, string][] {
+  return Object.entries(asObject(headers)).map(([name, value]) => [name, String(value)]);
+}
+
+function httpCase(input: JsonObject): JsonObject {
+  const { status, headers, body = "" } = input;
+  const answer = { status: Number(status), headers: pairsOf(headers), body: String(body) };
+  return { ...judgeHttp(tables, answer, NOW) };
+}
+
+function grpcCase(input: JsonObject): JsonObject {
+  const { status, text = "", wait = null, quota = "", again = true } = input;
+  const answer = {
+    status: typeof status === "number" ? status : String(status),
+    text: String(text),
+    wait: typeof wait === "number" ? wait : null,
+    quota: String(quota),
+    again: again === true,
+  };
+  return { ...judgeGrpc(tables, answer) };
 }
 
 // ---- retries
@@ -288,11 +308,17 @@ async function callCase(input: JsonObject, expect: JsonObject): Promise<JsonObje
   return { attempts: near, result: answer, tokens };
 }
 
+/** A status without a wait in `expect` expects none. */
+function withoutWait(operation: Operation): Operation {
+  return (input, expect) => {
+    expect["retry_after_seconds"] ??= null;
+    return operation(input, expect);
+  };
+}
+
 // ---- running
 
-const OPERATIONS: Readonly<
-  Record<string, (input: JsonObject, expect: JsonObject) => JsonObject | Promise<JsonObject>>
-> = {
+const OPERATIONS: Readonly<Record<string, Operation>> = {
   new: newCase,
   decode: decodeCase,
   "compare-json": ({ a, b }) => ({ equal: matches(wireOf(decode(a)), wireOf(decode(b))) }),
@@ -304,6 +330,8 @@ const OPERATIONS: Readonly<
   "retry-decide": decideCase,
   "retry-call": callCase,
   wait: waitCase,
+  "http-status": withoutWait(httpCase),
+  "grpc-status": withoutWait(grpcCase),
 };
 
 async function runCase(one: Case): Promise<string | undefined> {

@@ -12,7 +12,12 @@ export interface Meaning {
 }
 
 export interface Tables {
-  http: { statuses: ({ status: number } & Meaning)[]; others: ({ status: string } & Meaning)[] };
+  http: {
+    statuses: ({ status: number } & Meaning)[];
+    others: ({ status: string } & Meaning)[];
+    proxy_errors: ({ error: string } & Meaning)[];
+  };
+  grpc: { statuses: ({ number: number; status: string } & Meaning)[] };
   words: { groups: ({ words: string[] } & Meaning)[] };
   jsonrpc: {
     with_words: ({ numbers: number[]; but_not?: number[]; pattern?: string } & Meaning)[];
