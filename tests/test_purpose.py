@@ -139,7 +139,7 @@ def test_reasons():
     assert purpose_of(caught(crashes), home).reason.endswith(f" at {HERE}.crashes:{line_of(crashes)}")
     assert Purpose(False, "cannot tell: no traceback", False) == purpose_of(ValueError("no"), home)
     assert Purpose(False, "accident: AssertionError", False) == purpose_of(AssertionError("no"), home)
-    assert Purpose(True, "own class", False) == purpose_of(
+    assert Purpose(True, "own class", False, own_class=True) == purpose_of(
         AcmeError("no"), AuthorModules(caught, also=["purpose_acme"])
     )
 

@@ -17,10 +17,11 @@ from toolfault._causes import is_group, leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
-from toolfault._judge import judge, judge_returned
 from toolfault._judge.caller_values import Hosts
-from toolfault._judge.case import Call, Case, Disclosure, Judgement, Policy, new_case
+from toolfault._judge.case import Call, Case, Disclosure, Finding, Policy
+from toolfault._judge.compose import compose
 from toolfault._judge.deliberate import AuthorModules
+from toolfault._judge.finder import find
 from toolfault._judge.log import LogTracebacks, Reporter
 from toolfault._names import class_name, public
 from toolfault._options import (
@@ -283,13 +284,15 @@ class Guard:
     def _judge(self, exc: BaseException, call: Call, hooks: Iterable[FailureHook]) -> ToolFault:
         failure_id = os.urandom(6).hex()
         try:
-            judgement = judge(self._case(call), exc, failure_id)
+            case = self._case(call)
+            finding = find(case, exc)
+            fault = compose(case, exc, finding, failure_id)
         except KeyboardInterrupt:
             raise
         except BaseException as trouble:  # noqa: BLE001 -- attributes of an exception may raise anything
             return self._fallback_fault(exc, call, trouble, failure_id)
-        self._tell(exc, call, judgement, hooks)
-        return judgement.fault
+        self._publish(case, exc, finding, fault, hooks)
+        return fault
 
     def _fallback_fault(
         self, exc: BaseException, call: Call, trouble: BaseException, failure_id: str
@@ -404,32 +407,38 @@ class Guard:
         return str(self._judge_returned(verdict, fault.envelope.message, call).facts["id"])
 
     def _judge_returned(self, verdict: Verdict, text: str, call: Call) -> ToolFault:
-        failure_id = os.urandom(6).hex()
-        judgement = judge_returned(self._case(call), verdict, text, failure_id)
-        self._tell(judgement.leaf, call, judgement, self.on_failure)
-        return judgement.fault
+        case, exc = self._case(call), Exception(text)
+        finding = Finding(verdict=verdict, leaf=exc, reason="returned", deliberate=True, text=text)
+        fault = compose(case, exc, finding, os.urandom(6).hex())
+        self._publish(case, exc, finding, fault, self.on_failure)
+        return fault
 
     def _case(self, call: Call) -> Case:
-        return new_case(call, self._prepared.policy, self._home(call.function))
+        return Case(call, self._prepared.policy, self._home(call.function))
 
-    def _tell(
-        self, exc: BaseException, call: Call, judgement: Judgement, hooks: Iterable[FailureHook]
+    def _publish(
+        self,
+        case: Case,
+        exc: BaseException,
+        finding: Finding,
+        fault: ToolFault,
+        hooks: Iterable[FailureHook],
     ) -> None:
         """
         Call the hooks, then log: what a hook tells an error tracker precedes the record.
         """
-        redactor, fault = self._prepared.policy.redactor, judgement.fault
         for hook in hooks:
             # Each hook gets a copy, which it may change.
             copy = ToolFault.of(fault.envelope, outcome=fault.outcome, facts=fault.facts)
             try:
-                hook(copy, exc, call)
+                hook(copy, exc, case.call)
             except KeyboardInterrupt:
                 raise
             except BaseException as trouble:  # noqa: BLE001 -- a hook is a user's code; it is logged with its traceback
                 template = "the failure hook %s raised; the answer stays as it is"
+                redactor = case.policy.redactor
                 log_exception(template, safe_repr(hook), exc=trouble, redactor=redactor)
-        self._prepared.reporter.report(exc, call, judgement, redactor)
+        self._prepared.reporter.report(case, exc, finding, fault)
 
     def passes(self, exc: BaseException) -> bool:
         """

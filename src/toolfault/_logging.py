@@ -5,6 +5,7 @@ The one place that writes to the logger ``toolfault``. Logging never costs an an
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -71,10 +72,19 @@ class SafeLogger:
         try:
             if not self._logger.isEnabledFor(level):
                 return
-            file, line, function, _ = self._logger.findCaller(stacklevel=3)
+            # Logger.findCaller would compare the path of each frame with logging's own.
+            caller = sys._getframe(2)  # noqa: SLF001 -- as logging itself does
             exc_info = None if exc is None else (type(exc), exc, _traceback_of(exc))
             record = self._logger.makeRecord(
-                self._logger.name, level, file, line, template, args, exc_info, function, extra
+                self._logger.name,
+                level,
+                caller.f_code.co_filename,
+                caller.f_lineno,
+                template,
+                args,
+                exc_info,
+                caller.f_code.co_name,
+                extra,
             )
             record.exc_text = text
             self._logger.handle(record)

@@ -36,14 +36,10 @@ _MAX_SHOWN_NOTES: Final = 8
 _MAX_NOTE: Final = 1000
 
 #: What `traceback` reads from an exception by name; a class that overrides one may return anything.
-_READ_BY_NAME: Final = (
-    "__cause__",
-    "__context__",
-    "__suppress_context__",
-    "__traceback__",
-    "__notes__",
-    "__class__",
-    "__getattribute__",
+_READ_BY_NAME: Final = frozenset(
+    """
+    __cause__ __context__ __suppress_context__ __traceback__ __notes__ __class__ __getattribute__
+    """.split()
 )
 
 _mro: Final[Any] = type.__dict__["__mro__"].__get__
@@ -107,9 +103,8 @@ def is_cheap_to_format(exc: BaseException) -> bool:
         seen += 1
         if seen > _MAX_EXCEPTIONS or not _is_cheap_alone(link):
             return False
-        cause = cause_of(link)
         pending += members_of(link)
-        if cause is not None:
+        if (cause := cause_of(link)) is not None:
             pending.append(cause)
     return True
 
@@ -118,8 +113,7 @@ def _is_cheap_alone(exc: BaseException) -> bool:
     for cls in _mro(type(exc)):
         if cls is BaseException:
             break
-        own = _members_of_class(cls)
-        if any(name in own for name in _READ_BY_NAME):
+        if not _READ_BY_NAME.isdisjoint(_members_of_class(cls)):
             return False
     if len(text_of(exc)) >= WINDOW or not _has_short_notes(exc):
         return False
@@ -131,7 +125,9 @@ def _is_cheap_alone(exc: BaseException) -> bool:
 
 def _has_short_notes(exc: BaseException) -> bool:
     notes = _notes_of(exc)
-    if notes is None or len(notes) > _MAX_NOTES:
+    if not notes:
+        return notes is not None
+    if len(notes) > _MAX_NOTES:
         return False
     texts = [note for note in notes if type(note) is str]
     return len(texts) == len(notes) and sum(map(len, texts)) < WINDOW

@@ -39,10 +39,11 @@ class CallerValues:
         arguments: The arguments as the caller sent them.
     """
 
-    __slots__ = ("_paths", "_scalars")
+    __slots__ = ("_arguments", "_collected", "_paths")
 
     def __init__(self, arguments: object) -> None:
-        self._scalars = _Scalars(arguments)
+        self._arguments = arguments
+        self._collected: list[tuple[str, Any]] | None = None
         self._paths: KnownPaths | None = None
 
     @property
@@ -57,7 +58,11 @@ class CallerValues:
         """
         The texts among the arguments that can be a path or a URL.
         """
-        return list(_path_texts(self._scalars))
+        return [
+            value
+            for _, value in self._values()
+            if isinstance(value, str) and 0 < len(value) <= _MAX_PATH
+        ]
 
     @property
     def paths(self) -> KnownPaths:
@@ -65,9 +70,7 @@ class CallerValues:
         The texts as paths that may be shown as the caller wrote them.
         """
         if self._paths is None:
-            # Read when a text first holds a path, which few do. It must not refer to self: each
-            # failure would leave a cycle to the garbage collector.
-            self._paths = KnownPaths(_path_texts(self._scalars))
+            self._paths = KnownPaths(self.texts)
         return self._paths
 
     def argument_with(self, value: object) -> str | None:
@@ -127,33 +130,9 @@ class CallerValues:
         return False
 
     def _values(self) -> list[tuple[str, Any]]:
-        return self._scalars.collect()
-
-
-class _Scalars:
-    """
-    The texts and numbers among arguments with their dotted paths, collected at the first use.
-    """
-
-    __slots__ = ("_arguments", "_collected")
-
-    def __init__(self, arguments: object) -> None:
-        self._arguments = arguments
-        self._collected: list[tuple[str, Any]] | None = None
-
-    def collect(self) -> list[tuple[str, Any]]:
-        """
-        Return all of them, those near the top first.
-        """
         if self._collected is None:
             self._collected = list(_iterate_scalars(self._arguments))
         return self._collected
-
-
-def _path_texts(scalars: _Scalars) -> Iterator[str]:
-    for _, value in scalars.collect():
-        if isinstance(value, str) and 0 < len(value) <= _MAX_PATH:
-            yield value
 
 
 def _iterate_scalars(arguments: object) -> Iterator[tuple[str, Any]]:

@@ -102,19 +102,6 @@ class Policy:
     upstream_text: bool
 
 
-# Not frozen: that would treble what making one costs, and each failure makes several.
-@dataclass(slots=True, kw_only=True)
-class Judgement:
-    """
-    A fault, and what the log says of it.
-    """
-
-    fault: ToolFault
-    leaf: BaseException
-    crash: bool
-    reason: str
-
-
 @dataclass(slots=True, kw_only=True)
 class Finding:
     """
@@ -171,18 +158,16 @@ INTERNAL: Final = Verdict(code=McpErrorCode.INTERNAL)
 SILENT: Final[frozenset[Family]] = frozenset({"bug", "data", "general"})
 
 
-@dataclass(slots=True, kw_only=True)
 class Case:
     """
     One call that failed, what judges it, and what was found out so far.
 
+    Args:
+        call: What is known of the call.
+        policy: What the guard's owner decided.
+        home: The modules of the tool's author.
+
     Attributes:
-        values:
-            The caller's own values.
-
-        secrets:
-            The secrets that were known when it began.
-
         rules:
             What the tables say of each exception, by its id: a cause is judged, and shown in the
             chain.
@@ -198,28 +183,46 @@ class Case:
             What is known of the value that each exception refused, by its id.
     """
 
-    call: Call
-    policy: Policy
-    home: AuthorModules
-    values: CallerValues
-    secrets: KnownSecrets
-    rules: dict[int, tuple[str, Verdict]] = field(default_factory=dict[int, tuple[str, Verdict]])
-    findings: dict[int, Finding] = field(default_factory=dict[int, "Finding"])
-    texts: dict[int, str] = field(default_factory=dict[int, str])
-    refused: dict[int, Refused] = field(default_factory=dict[int, "Refused"])
-
-
-def new_case(call: Call, policy: Policy, home: AuthorModules) -> Case:
-    """
-    Return a case of which nothing is known yet.
-    """
-    return Case(
-        call=call,
-        policy=policy,
-        home=home,
-        values=CallerValues(call.arguments),
-        secrets=policy.redactor.known_secrets(),
+    __slots__ = (
+        "_secrets",
+        "_values",
+        "call",
+        "findings",
+        "home",
+        "policy",
+        "refused",
+        "rules",
+        "texts",
     )
+
+    def __init__(self, call: Call, policy: Policy, home: AuthorModules) -> None:
+        self.call = call
+        self.policy = policy
+        self.home = home
+        self.rules: dict[int, tuple[str, Verdict]] = {}
+        self.findings: dict[int, Finding] = {}
+        self.texts: dict[int, str] = {}
+        self.refused: dict[int, Refused] = {}
+        self._values: CallerValues | None = None
+        self._secrets: KnownSecrets | None = None
+
+    @property
+    def values(self) -> CallerValues:
+        """
+        The caller's own values.
+        """
+        if self._values is None:
+            self._values = CallerValues(self.call.arguments)
+        return self._values
+
+    @property
+    def secrets(self) -> KnownSecrets:
+        """
+        The secrets that are known; the environment is read once for all texts of a failure.
+        """
+        if self._secrets is None:
+            self._secrets = self.policy.redactor.known_secrets()
+        return self._secrets
 
 
 # ---- rules

@@ -22,7 +22,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice, repeat
+from itertools import repeat
 from opcode import opmap, opname
 from typing import Any, Final, NamedTuple, TypeGuard
 
@@ -88,11 +88,15 @@ class Purpose(NamedTuple):
         traceback:
             Whether there was a traceback to judge. Without one only the author's own classes can be
             told.
+
+        own_class:
+            The author wrote its class.
     """
 
     deliberate: bool
     reason: str
     traceback: bool
+    own_class: bool = False
 
 
 class AuthorModules:
@@ -158,14 +162,13 @@ class AuthorModules:
         """
         Tell whether the namespace of a module is the author's.
         """
+        # Scripts, notebooks, exec: the same namespace, whatever it is called.
+        if id(space) == self._space_id:
+            return True
         try:
             name = _module_name(space)
             if name == "builtins":
                 return False
-            if (
-                id(space) == self._space_id
-            ):  # scripts, notebooks, exec: the same namespace, whatever it is called
-                return True
             if name in ("", "__main__"):
                 return False
             file = space.get("__file__")
@@ -297,10 +300,11 @@ def packages_in_traceback(exc: BaseException, home: AuthorModules | None = None)
     failure. Only the innermost 200 entries of the traceback are looked at.
     """
     try:
-        found = set[str]()
-        for tb in deque(_entries(_traceback(exc)), MAX_THROUGH):
-            name = tb.tb_frame.f_globals.get("__name__")
-            if home is not None and home.owns(tb.tb_frame.f_globals):
+        found: set[str] = set()
+        for tb in entries_of(exc):
+            space = tb.tb_frame.f_globals
+            name = space.get("__name__")
+            if home is not None and home.owns(space):
                 found.clear()
             elif isinstance(name, str):
                 found.add(name.partition(".")[0])
@@ -313,7 +317,14 @@ def entries_of(exc: BaseException) -> Iterable[types.TracebackType]:
     """
     Return the innermost 200 entries of the traceback, outermost first.
     """
-    return deque(_entries(_traceback(exc)), MAX_THROUGH)
+    found: deque[types.TracebackType] = deque(maxlen=MAX_THROUGH)
+    tb: types.TracebackType | None = _traceback(exc)
+    for _ in repeat(None, MAX_ENTRIES):
+        if tb is None:
+            break
+        found.append(tb)
+        tb = tb.tb_next
+    return found
 
 
 def owns_frame(home: AuthorModules, tb: types.TracebackType) -> bool:
@@ -331,7 +342,7 @@ def _judge(leaf: BaseException, home: AuthorModules, witness: BaseException | No
     if home.owns_class(cls):
         # Nothing but the author's code raises it, wherever and however it arrived: process pools,
         # compiled code.
-        return Purpose(True, "own class", tb is not None)
+        return Purpose(True, "own class", tb is not None, own_class=True)
     if issubclass(cls, BUGS):
         return Purpose(False, f"accident: {class_name(leaf)}", tb is not None)
     if tb is None:
@@ -345,39 +356,36 @@ def _judge(leaf: BaseException, home: AuthorModules, witness: BaseException | No
 
 
 def _judge_place(cls: type[BaseException], tb: types.TracebackType, home: AuthorModules) -> Purpose:
-    frame, at = tb.tb_frame, tb.tb_lasti
-    code = frame.f_code
+    code, at = tb.tb_frame.f_code, tb.tb_lasti
     raw = code.co_code  # not the adaptive one, which holds specialised opcodes and caches
     if not 0 <= at < len(raw) - 1:
         return Purpose(False, "cannot tell: no bytecode", True)  # compiled by Cython, Nuitka
-    module, function, line = _place(tb)
+    if _RAISE < 0:
+        return Purpose(False, "cannot tell: unknown bytecode", True)
+    accident = _accident_at(cls, code, raw, at)
+    if not accident and code.co_filename.startswith("<") and not home.typed_in:
+        accident = f"generated code {code.co_filename}"
+    if not accident and not home.owns(tb.tb_frame.f_globals):
+        accident = "raise outside the tool's modules,"
+    place = "{}.{}:{}".format(*_place(tb))
+    if accident:
+        return Purpose(False, f"accident: {accident} at {place}", True)
+    return Purpose(True, f"raise in {place}", True)
+
+
+def _accident_at(cls: type[BaseException], code: types.CodeType, raw: bytes, at: int) -> str:
+    """
+    Return what shows that the instruction did not raise on purpose; "" if it may have.
+    """
     if raw[at] != _RAISE:
-        if _RAISE < 0:
-            return Purpose(False, "cannot tell: unknown bytecode", True)
-        return Purpose(False, f"accident: {opname[raw[at]]} at {module}.{function}:{line}", True)
+        return opname[raw[at]]
     if raw[at + 1] == 0:
-        return Purpose(
-            False, f"accident: bare raise with nothing to raise at {module}.{function}:{line}", True
-        )
+        return "bare raise with nothing to raise"
     if issubclass(cls, TypeError) and "TypeError" not in code.co_names:
         # raise None, raise "text", raise C where C needs arguments: the interpreter's words, at the
         # author's raise.
-        return Purpose(
-            False, f"accident: raise of no exception at {module}.{function}:{line}", True
-        )
-    if code.co_filename.startswith("<") and not home.typed_in:
-        return Purpose(
-            False,
-            f"accident: generated code {code.co_filename} at {module}.{function}:{line}",
-            True,
-        )
-    if not home.owns(frame.f_globals):
-        return Purpose(
-            False,
-            f"accident: raise outside the tool's modules, at {module}.{function}:{line}",
-            True,
-        )
-    return Purpose(True, f"raise in {module}.{function}:{line}", True)
+        return "raise of no exception"
+    return ""
 
 
 def _innermost(tb: types.TracebackType | None) -> types.TracebackType | None:
@@ -395,19 +403,15 @@ def _newest_raise(tb: types.TracebackType, home: AuthorModules) -> types.Traceba
     """
     Return the first entry of the author's that stands at a raise; None: none is near the beginning.
     """
-    for entry in islice(_entries(tb), MAX_THROUGH):
+    entry: types.TracebackType | None = tb
+    for _ in repeat(None, MAX_THROUGH):
+        if entry is None:
+            break
         code, at = entry.tb_frame.f_code.co_code, entry.tb_lasti
         if 0 <= at < len(code) - 1 and code[at] == _RAISE and owns_frame(home, entry):
             return entry
+        entry = entry.tb_next
     return None
-
-
-def _entries(tb: types.TracebackType | None) -> Iterator[types.TracebackType]:
-    for _ in repeat(None, MAX_ENTRIES):
-        if tb is None:
-            return
-        yield tb
-        tb = tb.tb_next
 
 
 def _place(tb: types.TracebackType) -> tuple[str, str, int]:

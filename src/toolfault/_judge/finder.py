@@ -183,7 +183,7 @@ def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int 
     if not isinstance(exc, Exception):
         found = _stray_cancellation(case, exc, depth)
         return found or _judge_accident(case, exc, *rule_with_name(case, exc), purpose)
-    if case.home.owns_class(type(exc)):
+    if purpose.own_class:
         return _judge_own_class(case, exc, depth)
     return _judge_by_rule(case, exc, group, purpose, depth)
 
@@ -270,7 +270,7 @@ def _ask_declared_rules(case: Case, exc: BaseException, purpose: Purpose) -> Fin
         if verdict.sentence is None:
             # A code alone: the words are the author's, or the table's for what nobody wrote for
             # a caller.
-            if purpose.deliberate or case.home.owns_class(type(exc)):
+            if purpose.deliberate:
                 text = author_text(case, exc)
             else:
                 text = rule_for(case, exc).message

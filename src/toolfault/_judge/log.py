@@ -15,16 +15,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from toolfault._judge.case import Call, Judgement, Phase
+from toolfault._judge.case import Case, Disclosure, Finding, Phase
 from toolfault._judge.deliberate import raise_site
 from toolfault._logging import log
-from toolfault._names import class_name, qualified_name
-from toolfault._redact import Redactor
+from toolfault._names import qualified_name
 from toolfault._text import one_line, text_of
 from toolfault._tracebacks import is_cheap_to_format, redact_traceback
+from toolfault.errors import ToolFault
 
 
 LogTracebacks: TypeAlias = Literal["full", "redacted"]
@@ -71,43 +70,53 @@ class Reporter:
         self._shown: OrderedDict[tuple[str, object], float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def report(
-        self, exc: BaseException, call: Call, judgement: Judgement, redactor: Redactor
-    ) -> None:
+    def report(self, case: Case, exc: BaseException, finding: Finding, fault: ToolFault) -> None:
         """
         Log one failure; never raises.
+
+        Args:
+            case: The call that failed.
+            exc: What was raised.
+            finding: What it means.
+            fault: What is answered.
         """
-        level = logging.ERROR if judgement.crash else logging.INFO
+        level = logging.ERROR if finding.crash else logging.INFO
         if not log.is_enabled_for(level):
             return
-        # The environment is read once for all texts of the record.
-        scrub = partial(redactor.scrub, secrets=redactor.known_secrets())
-        tool = one_line(scrub(call.tool, _MAX_NAME))
         try:
-            original = _original(judgement.leaf, call, scrub)
-            line = _line(judgement, original, scrub)
-            extra = _extra(tool, original, judgement)
-            if judgement.crash:
-                self._report_crash(exc, judgement.leaf, (tool, line), extra, redactor)
+            tool = one_line(_scrub(case, case.call.tool, _MAX_NAME))
+            original = _original(case, finding.leaf, fault)
+            line = _line(case, finding, fault, original)
+            extra = {
+                "tool": tool,
+                "code": fault.code.value,
+                "id": fault.facts.get("id"),
+                "origin": fault.facts.get("origin"),
+                "original": original,
+            }
+            if finding.crash:
+                self._report_crash(case, exc, finding.leaf, (tool, line), extra)
             else:
                 log.write(level, "Tool %r failed: %s", (tool, line), extra=extra)
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 -- a hostile exception may raise anything from its own attributes
-            failure_id = judgement.fault.facts.get("id")
+            tool = one_line(_scrub(case, case.call.tool, _MAX_NAME))
+            failure_id = fault.facts.get("id")
             log.error("Tool %r failed, and so did the report of it: %s", tool, failure_id)
 
     def _report_crash(
         self,
+        case: Case,
         exc: BaseException,
         leaf: BaseException,
         args: tuple[str, str],
         extra: dict[str, Any],
-        redactor: Redactor,
     ) -> None:
         template, text = "Tool %r crashed again: %s", _SHOWN_BEFORE
         if self._is_news((qualified_name(type(leaf)), raise_site(leaf))):
-            template, text = "Tool %r crashed: %s", redact_traceback(exc, redactor)
+            template = "Tool %r crashed: %s"
+            text = redact_traceback(exc, case.policy.redactor)
         # Whoever formats exc_info reads attributes that a hostile class overrides, without a bound.
         held = exc if self._holds_exceptions and is_cheap_to_format(exc) else None
         log.write(logging.ERROR, template, args, exc=held, text=text, extra=extra)
@@ -125,38 +134,32 @@ class Reporter:
             return True
 
 
-def _original(exc: BaseException, call: Call, scrub: Callable[[str, int], str]) -> str:
+def _scrub(case: Case, text: str, limit: int) -> str:
+    return case.policy.redactor.scrub(text, limit, secrets=case.secrets)
+
+
+def _original(case: Case, exc: BaseException, fault: ToolFault) -> str:
     """
     Return the class and the redacted text of an exception on one line.
 
     The text is left out where it quotes arguments: a secret cut in the middle is not recognized.
     """
-    text = text_of(exc)
     kind = qualified_name(type(exc))
-    if not text or call.phase in _BEFORE_BODY or kind == _QUOTES_ARGUMENTS:
-        text = class_name(exc)
-    else:
-        text = f"{class_name(exc)}: {text}"
-    return one_line(scrub(text, _MAX_ORIGINAL))
+    name = kind.rpartition(".")[2]
+    if case.call.phase in _BEFORE_BODY or kind == _QUOTES_ARGUMENTS:
+        return one_line(_scrub(case, name, _MAX_ORIGINAL))
+    text = text_of(exc)
+    if text == fault.envelope.message and case.policy.disclosure is not Disclosure.FULL:
+        # It was redacted already, and had nothing to remove.
+        return one_line(f"{_scrub(case, name, _MAX_NAME)}: {text}")
+    return one_line(_scrub(case, f"{name}: {text}" if text else name, _MAX_ORIGINAL))
 
 
-def _line(judgement: Judgement, original: str, scrub: Callable[[str, int], str]) -> str:
-    fault = judgement.fault
+def _line(case: Case, finding: Finding, fault: ToolFault, original: str) -> str:
     # It names classes and places, which may be made at run time.
-    reason = scrub(judgement.reason, _MAX_REASON)
+    reason = _scrub(case, finding.reason, _MAX_REASON)
     line = one_line(f"{fault.code} [{fault.facts.get('id')}] {fault.envelope.message} ({reason})")
     text = original.partition(": ")[2]
     if text in line:
         return line
     return f"{line} <- {original}"
-
-
-def _extra(tool: str, original: str, judgement: Judgement) -> dict[str, Any]:
-    fault = judgement.fault
-    return {
-        "tool": tool,
-        "code": fault.code.value,
-        "id": fault.facts.get("id"),
-        "origin": fault.facts.get("origin"),
-        "original": original,
-    }

@@ -170,8 +170,8 @@ class Redactor:
         """
         if secrets is None:
             secrets = self.known_secrets()
-        # Tables say the same sentences over and over; what has a path depends on the caller.
-        if self._extra is not None or len(text) > _SHORT or "/" in text or "\\" in text:
+        # Tables say the same sentences over and over; how a path is cut depends on the caller.
+        if known or self._extra is not None or len(text) > _SHORT:
             return self._scrub(text, limit, known, secrets)
         key = (text, limit, secrets)
         seen = self._seen.get(key)
