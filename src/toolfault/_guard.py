@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
-from toolfault._causes import is_group, leaves_of
+from toolfault._causes import leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
 from toolfault._json import is_mapping
@@ -447,10 +447,10 @@ class Guard:
         A host that is a coroutine asks `is_closing` first: a GeneratorExit looks the same whether
         the coroutine is being closed or the tool raised it.
         """
-        if is_group(exc):
-            return any(map(self.passes, leaves_of(exc)))
         # Not isinstance, which a class may answer as it likes.
         kind = type(exc)
+        if issubclass(kind, BaseExceptionGroup):
+            return any(map(self.passes, leaves_of(exc)))
         if issubclass(kind, Exception):
             return False
         if issubclass(kind, KeyboardInterrupt):

@@ -73,7 +73,7 @@ class SafeLogger:
             if not self._logger.isEnabledFor(level):
                 return
             # Logger.findCaller would compare the path of each frame with logging's own.
-            caller = sys._getframe(2)  # noqa: SLF001 -- as logging itself does
+            caller = sys._getframe(2)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] -- as logging itself does
             exc_info = None if exc is None else (type(exc), exc, _traceback_of(exc))
             record = self._logger.makeRecord(
                 self._logger.name,

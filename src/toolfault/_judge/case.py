@@ -26,6 +26,7 @@ from toolfault._text import safe_repr, safe_str, text_of, text_with_ends
 from toolfault._tracebacks import redact_traceback
 from toolfault._verdict import Family, Rule, Verdict, replace
 from toolfault.errors import ToolFault
+from toolfault.rules._helpers import attr
 
 
 Phase: TypeAlias = Literal["lookup", "arguments", "resolver", "body", "output"]
@@ -340,19 +341,27 @@ def remove_quoted_leaks(case: Case, exc: BaseException, text: str) -> str:
 
 
 def _remove_leaks_of(case: Case, link: BaseException, text: str) -> str:
-    from toolfault._judge.quotations import cut_command, quotable  # noqa: PLC0415 -- as above
-
-    name, verdict = rule_with_name(case, link)
     for spelled in (safe_repr(link), text_of(link)):
-        at = text.find(spelled[:_LONGEST_QUOTE])
-        if len(spelled) < _SHORTEST_QUOTE or at < 0:
-            continue
-        # An author may have cut what is quoted.
-        end = at + len(spelled) if text.startswith(spelled, at) else len(text)
-        said = quotable(link, verdict, case.policy.redactor.redact)
-        if said != spelled:
-            text = f"{text[:at]}{said}{text[end:]}"
-    return cut_command(link, text) if name.startswith(_PROGRAMS) else text
+        # Most texts quote nothing, and then the rules need not be asked.
+        if len(spelled) >= _SHORTEST_QUOTE and spelled[:_LONGEST_QUOTE] in text:
+            text = _replace_quotation(case, link, text, spelled)
+    if attr(link, "cmd") is not None and rule_with_name(case, link)[0].startswith(_PROGRAMS):
+        from toolfault._judge.quotations import cut_command  # noqa: PLC0415 -- as above
+
+        text = cut_command(link, text)
+    return text
+
+
+def _replace_quotation(case: Case, link: BaseException, text: str, spelled: str) -> str:
+    from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- as above
+
+    said = quotable(link, rule_for(case, link), case.policy.redactor.redact)
+    if said == spelled:
+        return text
+    at = text.index(spelled[:_LONGEST_QUOTE])
+    # An author may have cut what is quoted.
+    end = at + len(spelled) if text.startswith(spelled, at) else len(text)
+    return f"{text[:at]}{said}{text[end:]}"
 
 
 def is_unexplained(exc: BaseException, name: str) -> bool:

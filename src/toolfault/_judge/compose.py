@@ -327,13 +327,11 @@ def _chain(
     """
     Return the causes, oldest first, each once, without what the message says already.
     """
-    causes = _causes(case, exc, finding, verdict)[-_MAX_CHAIN:]
+    causes = _causes(case, exc, finding, verdict)
     if not causes:
         return ()
-    texts = (_redact(case, cause, CAUSE_BYTES) for cause in causes)
-    return tuple(
-        text for text in dict.fromkeys(texts) if text and text.partition(": ")[2] != message
-    )
+    texts = dict.fromkeys(_redact(case, cause, CAUSE_BYTES) for cause in causes[-_MAX_CHAIN:])
+    return tuple(text for text in texts if text and text.partition(": ")[2] != message)
 
 
 def _causes(
@@ -344,9 +342,9 @@ def _causes(
         return [_strip_quoted_leaks(case, author, text) for text in author.envelope.cause_chain]
     if verdict.causes:
         return verdict.causes
-    if _is_withheld(case) or case.call.phase in {"lookup", "arguments"}:
-        return ()
     links = _links(exc, finding.leaf)[:_MAX_CHAIN]
+    if not links or _is_withheld(case) or case.call.phase in {"lookup", "arguments"}:
+        return ()
     return [_describe_cause(case, link) for link in reversed(links)]
 
 
@@ -354,9 +352,9 @@ def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
     """
     Return what a failure was raised from, newest first, then the other members of its group.
     """
-    # A timeout scope raises over the cancellation that it caused.
     links = causes_of(leaf)
     if links:
+        # A timeout scope raises over the cancellation that it caused.
         links = [link for link in links if not (is_cancelled(link) or _is_wrapper(link))]
     if leaf is exc or not is_group(exc):
         return links
@@ -409,7 +407,8 @@ def _redact(case: Case, text: str, limit: int = MESSAGE_BYTES) -> str:
     known = case.values.paths if "/" in text or "\\" in text else ()
     if limit < MESSAGE_BYTES // 2:
         return redactor.scrub(text, limit, known, secrets=case.secrets)
-    return cut_middle(redactor.scrub(text, 4 * WINDOW, known, secrets=case.secrets), limit)
+    shown = redactor.scrub(text, 4 * WINDOW, known, secrets=case.secrets)
+    return shown if len(shown) * 4 <= limit else cut_middle(shown, limit)
 
 
 def _blame_server(verdict: Verdict, category: McpErrorCategory, advice: str) -> Verdict:

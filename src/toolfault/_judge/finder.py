@@ -156,7 +156,7 @@ def find(case: Case, exc: BaseException) -> Finding:
     """
     if case.call.phase == "lookup":
         return judge_unknown_tool(case, exc)
-    if not is_group(exc):
+    if not issubclass(type(exc), BaseExceptionGroup):
         return _find_leaf(case, exc, exc)
     leaves = [leaf for leaf in leaves_of(exc) if not is_cancelled(leaf)]
     if not leaves:
@@ -177,8 +177,10 @@ def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int 
         if found is not None:
             return found
     purpose = purpose_of(exc, case.home, group)
-    if (declared := _ask_declared_rules(case, exc, purpose)) is not None:
-        return declared
+    if case.policy.declared:
+        declared = _ask_declared_rules(case, exc, purpose)
+        if declared is not None:
+            return declared
     # What is no Exception is not for tools to raise, whoever wrote its class.
     if not isinstance(exc, Exception):
         found = _stray_cancellation(case, exc, depth)
@@ -270,10 +272,7 @@ def _ask_declared_rules(case: Case, exc: BaseException, purpose: Purpose) -> Fin
         if verdict.sentence is None:
             # A code alone: the words are the author's, or the table's for what nobody wrote for
             # a caller.
-            if purpose.deliberate:
-                text = author_text(case, exc)
-            else:
-                text = rule_for(case, exc).message
+            text = author_text(case, exc) if purpose.deliberate else rule_for(case, exc).message
             text = text or as_sentence(exc)
         return Finding(
             verdict=verdict, leaf=exc, reason=f"declared for {name}", deliberate=True, text=text

@@ -131,6 +131,8 @@ def is_conversion(exc: BaseException, verdict: Verdict) -> bool:
         return "enum" in packages_in_traceback(exc)
     if kind.__module__ == "builtins":
         return kind in {LookupError, OverflowError, SyntaxError}
+    if not issubclass(kind, LookupError | ArithmeticError):
+        return False
     return any(qualified_name(cls) in _CONVERSIONS for cls in kind.__mro__)
 
 
