@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secret_samples import ALNUM, HEX, PASSWORDS, PHRASES, PINS, PLANTED, SHAPES, TOKEN_SHAPES
+from secret_samples import ALNUM, COOKIES, HEX, PASSWORDS, PHRASES, PINS, PLANTED, SHAPES, TOKEN_SHAPES
 from toolfault import _redact, _text
 from toolfault._redact import (
     REMOVED,
     Redactor,
-    apart,
+    adjacent,
     commands,
     encoded,
     families,
@@ -107,6 +107,16 @@ def test_short_numbers_and_long_phrases_go_by_their_names(text):
     Elsewhere a number is a number, and words are words.
     """
     value = text.partition("=")[2] or text.partition(":")[2].strip(" '")
+
+    assert value not in bare.scrub(text, LIMIT)
+
+
+@pytest.mark.parametrize("text", COOKIES)
+def test_the_cookies_of_machines_between_go_by_their_names(text):
+    """
+    They tell an attacker the session, or the machine behind.
+    """
+    value = re.split(r"[=:] ?", text, maxsplit=1)[1].rpartition("=")[2].strip('"')
 
     assert value not in bare.scrub(text, LIMIT)
 
@@ -332,6 +342,32 @@ HARMLESS = [
     "a%20b%3Dc is no query",
     "Tom &amp; Jerry &quot;are&quot; here",
     "Try https://host:8443/a@b next",
+    # A reference to a secret, or a name that a token is given to.
+    "token -> user42",
+    "secret: prod/db-2026",
+    "secret -> vault:prod/db1 was not found",
+    "secret: kv/data/app1 was not found",
+    "auth: user/ann42",
+    "auth=oauth2/v2",
+    "credentials user/role1",
+    "credentials: s3/bucket-1 are missing",
+    "creds: team/dev-42",
+    # Commands and tables without a secret.
+    "htpasswd -b needs a user and a password",
+    "Usage: htpasswd [-b] passwordfile username password",
+    "vault login failed",
+    "vault login -method=oidc is not supported",
+    "echo hello | sudo tee /etc/motd",
+    "echo $PASSWORD | sudo -S ls",
+    "cat file | grep password",
+    "user,city\nann,Oslo2024x",
+    "user,password\nann,none\nbob,missing",
+    "city, password\nboth are required, see above",
+    "| column | type |\n|--------|------|\n| password | varchar(20) |",
+    "Missing credentials ('username', 'api_token')",
+    "credentials (see https://example.com/a1b2) are required",
+    "cookie AWSALB is missing",
+    "SERVERID: unknown",
 ]
 
 
@@ -341,6 +377,23 @@ def test_harmless_text_leaves_as_it_is(text):
     An error that holds no secret is not touched by any step.
     """
     assert text == bare.scrub(text, LIMIT)
+
+
+WORDS = st.sampled_from(
+    ["password", "Token", "secret", "API", "key", "login", "vault", "ann", "the", "is", "1234", "code", "user's"]
+    + ["bearer", "basic", "identified by", "values", "net user", "`city`", "(pin)", "sudo", "cookie,", "wrong."]
+)
+
+
+@given(st.lists(WORDS | st.from_regex(r"[a-z]{1,14}|[A-Z]{1,14}|[0-9]{1,8}", fullmatch=True)), st.sampled_from(" \n"))
+def test_plain_prose_holds_no_secret_of_any_family(pieces, joint):
+    """
+    What the one test before all families lets pass, they all leave as it is.
+    """
+    text = joint.join(pieces)
+
+    assert _text.pattern(families._PLAIN_PROSE).fullmatch(text)
+    assert text == families.redact_encoded(families.redact_plain(text), families.redact_plain)
 
 
 # ---- registered secrets and the environment
@@ -836,6 +889,13 @@ HOSTILE = [
     "mysql -p x1y2z3 ",
     "user:a@",
     "://a:",
+    "echo a ",
+    "echo a|",
+    "htpasswd -b a ",
+    "password,a\n",
+    "credentials ('a', ",
+    "AWSALB=",
+    "<<< sudo -S ",
     "%22",
     "%3A",
     "&quot;",
@@ -869,7 +929,7 @@ def work_on(text, monkeypatch):
         return counted
 
     with monkeypatch.context() as patched:
-        for module in (apart, commands, named, tokens, urls, keys):
+        for module in (adjacent, commands, named, tokens, urls, keys):
             for name in JUDGES:
                 if hasattr(module, name):
                     patched.setattr(module, name, counting(getattr(words, name)))
@@ -922,7 +982,7 @@ def endless(parsed, *, followed=False):
 
 
 #: The modules whose patterns run on texts of strangers.
-MODULES = (_text, _redact, apart, commands, encoded, families, keys, named, paths, registered, tokens, urls, words)
+MODULES = (_text, _redact, adjacent, commands, encoded, families, keys, named, paths, registered, tokens, urls, words)
 
 SOURCES = {
     f"{module.__name__}.{name}": source

@@ -246,7 +246,10 @@ def lower_headers(headers: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     try:
         for key, value in islice(_items(headers), _MAX_HEADERS):
-            name, text = _text(key).lower(), _text(value)
+            # Nearly all are short texts, and a call for each would cost as much as the rest.
+            short = type(key) is str and type(value) is str and len(value) <= _MAX_LENGTH
+            name = key.lower() if short else _text(key).lower()
+            text = value if short else _text(value)
             found[name] = f"{found[name]}, {text}" if name in found else text
     except Exception:  # noqa: BLE001 -- a peer's object; what was read so far is all there is
         return found

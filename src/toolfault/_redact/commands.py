@@ -3,7 +3,7 @@ Secrets on command lines: flags with the value in the next word, and the short f
 
 Rule 1: a long flag is a name; its value is judged as that of any name.
 Rule 2: a short flag means a password only to the programs in `_PROGRAMS`, and its value must look
-like one.
+like one; so does a position, or the standard input, only to those in `_POSITIONS` and `_READERS`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from toolfault._redact.words import (
     LIKELY,
     PUBLIC,
     REMOVED,
+    SECRET,
     WEAK,
+    any_of,
+    is_prose,
+    is_reference,
     is_secret,
     looks_chosen,
     looks_random,
@@ -73,6 +77,35 @@ _SHORT_FLAG: Final = r"""(?x)
 _NET_USER: Final = (
     r"(?i)((?:\bnet[ ]user[ ]|/user:)[\w.\\@-]{1,128}[ ])(?!/|\[redacted\])(\S{5,256})"
 )
+# Between two words of a command line, also one that is shown as a list.
+_NEXT: Final = r"""(?:["'],[ ]{0,3}["']|["']?[ ]{1,4}["']?)"""
+_ARGUMENT: Final = r"""[^\s"'`|;]{1,200}"""
+_FLAGS: Final = rf"(?:-[\w=-]{{1,40}}{_NEXT}){{0,6}}"
+
+_HTPASSWD: Final = rf"\bhtpasswd{_NEXT}(?={_FLAGS}-\w{{0,8}}b)"
+_NO_FILE: Final = rf"{_FLAGS}-\w{{0,8}}n"
+
+#: What stands before a password that a program takes by its position.
+_POSITIONS: Final = (
+    rf"{_HTPASSWD}(?={_NO_FILE}){_FLAGS}{_ARGUMENT}{_NEXT}",
+    rf"{_HTPASSWD}(?!{_NO_FILE}){_FLAGS}(?:{_ARGUMENT}{_NEXT}){{2}}",
+    rf"\brabbitmqctl{_NEXT}{_FLAGS}(?:add_user|change_password){_NEXT}{_ARGUMENT}{_NEXT}",
+    rf"\bvault{_NEXT}login{_NEXT}{_FLAGS}",
+    rf"\bsmbclient{_NEXT}{_FLAGS}[\\/]{{2}}{_ARGUMENT}{_NEXT}",
+    rf"\bnet use (?:{_ARGUMENT} ){{0,1}}\\\\{_ARGUMENT} ",
+)
+_POSITION: Final = rf"""((?:{"|".join(_POSITIONS)}))(?![-/]|\[redacted\])([^\s"'`|;]{{4,1024}})"""
+#: One of these stands in each text with such a password.
+POSITIONAL: Final = ("htpasswd", "rabbitmqctl", "vault", "smbclient", "net use")
+
+#: The programs that read a password from their standard input.
+_READERS: Final = (
+    r"\bsudo\b[^|\n]{0,60} -\w{0,4}S|\bsu\b|\b(?:ch|smb|ht)?passwd\b|\bkinit\b|\bcryptsetup\b"
+    r"|--(?:password|token|passphrase)-stdin|--with-token|--passphrase-fd|\bstdin\b"
+)
+_PIPED: Final = r"\b((?:echo|printf)[ ])([^|\n]{1,300})(\|[^|\n]{1,120})"
+_HERE: Final = r"(?<=<<<)[^|\n]{1,300}"
+_TYPED: Final = r"""((?:\s|-[A-Za-z]{1,3}\s|["']?%\S{1,8}\s)*+["']?)([^"']{3,280})"""
 _LOGIN: Final = (
     r"(?i)(\b(?:login|credentials?|creds|auth)[ :=]{1,3}[\w.-]{1,64}[:/])([^\s\"'`]{6,256})"
 )
@@ -103,6 +136,8 @@ def redact_commands(text: str) -> str:
         text = pattern(_USER_FLAG).sub(_redact_password_of_user, text)
     if "user" in text:
         text = pattern(_NET_USER).sub(_redact_second, text)
+    if any_of(POSITIONAL, text):
+        text = pattern(_POSITION).sub(_redact_position, text)
     letters = {letters for program, letters in _PROGRAMS if program in text}
     if letters:
         text = pattern(_SHORT_FLAG).sub(
@@ -111,11 +146,63 @@ def redact_commands(text: str) -> str:
     return text
 
 
+def _redact_position(found: re.Match[str]) -> str:
+    value = found[2].rstrip(".,:)]}")
+    # Only where the program can't be spoken of is a word its password: "vault login failed".
+    is_certain = found[1].startswith(("htpasswd", "rabbitmqctl")) and is_secret(value, LIKELY)
+    end = found.start(2) + len(value)
+    if is_prose(found.string, found.start(2), end):
+        return found[0]
+    if not is_certain and not looks_chosen(value, is_value=True):
+        return found[0]
+    return f"{found[1]}{REMOVED}{found[2][len(value) :]}"
+
+
+def redact_standard_input(text: str) -> str:
+    """
+    Return a text without the passwords that a shell gives to a program on its standard input.
+    """
+    if "|" in text:
+        text = pattern(_PIPED).sub(_redact_piped, text)
+    if "<<<" in text:
+        text = pattern(_HERE).sub(_redact_here, text)
+    return text
+
+
+def _redact_piped(found: re.Match[str]) -> str:
+    if pattern(_READERS).search(found[3]) is None:
+        return found[0]
+    return found[1] + _redact_typed(found[2]) + found[3]
+
+
+def _redact_here(found: re.Match[str]) -> str:
+    command = found.string[max(0, found.start() - 120) : found.start()].rpartition("\n")[2]
+    return found[0] if pattern(_READERS).search(command) is None else _redact_typed(found[0])
+
+
+def _redact_typed(typed: str) -> str:
+    found = pattern(_TYPED).match(typed)
+    if found is None:
+        return typed
+    value = found[2].rstrip()
+    if not is_secret(value, SECRET):
+        return typed
+    return f"{found[1]}{REMOVED}{typed[found.start(2) + len(value) :]}"
+
+
 def redact_pairs(text: str) -> str:
     """
     Return a text without the password of ``login app:password`` and the like.
     """
-    return pattern(_LOGIN).sub(_redact_second, text)
+    return pattern(_LOGIN).sub(_redact_login, text)
+
+
+def _redact_login(found: re.Match[str]) -> str:
+    # Only "login" is certain to be followed by a user; the others may name where they are kept.
+    pair = found[0].split()[-1]
+    if "login" not in found[1].lower() and is_reference(pair):
+        return found[0]
+    return _redact_second(found)
 
 
 def _redact_second(found: re.Match[str], group: int = 2) -> str:

@@ -11,11 +11,30 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from toolfault._redact.apart import redact_beside, redact_logins, redact_members, redact_sql
-from toolfault._redact.commands import redact_commands, redact_flags, redact_pairs
+from toolfault._redact.adjacent import (
+    redact_beside,
+    redact_columns,
+    redact_logins,
+    redact_members,
+    redact_sql,
+)
+from toolfault._redact.commands import (
+    POSITIONAL,
+    redact_commands,
+    redact_flags,
+    redact_pairs,
+    redact_standard_input,
+)
 from toolfault._redact.encoded import redact_encoded
 from toolfault._redact.keys import redact_keys
-from toolfault._redact.named import SCHEMES, redact_elements, redact_named, redact_schemes
+from toolfault._redact.named import (
+    SCHEMES,
+    STICKY,
+    redact_elements,
+    redact_named,
+    redact_schemes,
+    redact_sticky_cookies,
+)
 from toolfault._redact.tokens import redact_tokens
 from toolfault._redact.urls import redact_urls
 from toolfault._redact.words import NAME_PARTS, any_of, strength_of
@@ -49,19 +68,31 @@ _FAMILIES: Final = (
     _Family(redact_schemes, SCHEMES),
     _Family(redact_members, ("value",), _NEEDS_NAME),
     _Family(redact_named, ("=", ":", "',", '",', "%3"), _NEEDS_NAME),
-    _Family(redact_logins, ("(",), _NEEDS_NAME),
+    _Family(redact_logins, ("(", "["), _NEEDS_NAME),
+    _Family(redact_columns, ("\n", "\\n"), _NEEDS_NAME),
     _Family(redact_flags, ("-",), _NEEDS_NAME),
     _Family(redact_beside, _ALWAYS, _NEEDS_NAME),
     _Family(redact_urls, ("@",)),
-    _Family(redact_commands, ("-", "/user:", "net user")),
+    _Family(redact_commands, ("-", "/user:", "net use", *POSITIONAL)),
+    _Family(redact_standard_input, ("|", "<<<")),
+    _Family(redact_sticky_cookies, STICKY),
     _Family(redact_tokens, _ALWAYS),
 )
+
+
+# Prose of plain words and short numbers. No family matches in it: each needs a sign, a word that
+# mixes letters and digits or has a capital inside, or a long one.
+_PLAIN_WORD: Final = r"(?:[a-z_]{1,14}|[A-Z][a-z_]{1,13}|[A-Z]{1,14}|[0-9]{1,8})(?:'[a-z]{1,2})?"
+_PLAIN_PROSE: Final = rf"(?:[(`]?{_PLAIN_WORD}[`)]?[.,;!?]?(?:[ \n]|\Z))*+"
 
 
 def redact_families(text: str) -> str:
     """
     Return a text without what any family of secrets matches.
     """
+    # Most messages are prose, and end here.
+    if pattern(_PLAIN_PROSE).fullmatch(text) is not None:
+        return text
     return redact_encoded(redact_plain(text), redact_plain)
 
 

@@ -330,6 +330,28 @@ def _cookies(text: str, after: int, opening: re.Match[str] | None) -> tuple[int,
     return (start, end) if looks_random(text[start:end]) else _NOWHERE
 
 
+#: Cookies that keep a session on one machine or past a check; the names say nothing of secrets.
+_STICKY: Final = r"""(?x)
+    \b( (?: AWSALB(?:CORS|TG|TGCORS)? | AWSELB(?:CORS)? | GCLB | SERVERID | ARRAffinity(?:SameSite)?
+          | BIGipServer[\w.~-]{1,80} | NSC_\w{1,64} | __cf_bm | cf_clearance | __cfruid | _cfuvid
+          | incap_ses_\w{1,40} | visid_incap_\w{1,40} | _abck | ak_bmsc | bm_s[vz]
+          | connect\.sid ) ["']? (?: [ ]?[=:][ ]? | ,[ ]? ) ["']? )
+    (?!\[redacted\]) (?=[^\s;,"']{0,200}[0-9]) [^\s;,"']{6,4096}
+    """
+#: One of these stands in each text with such a cookie, in lower case.
+STICKY: Final = (
+    *("awsalb", "awselb", "gclb", "serverid", "arraffinity", "bigip", "nsc_", "cf_bm"),
+    *("cf_clearance", "cfruid", "cfuvid", "incap", "_abck", "bmsc", "bm_s", "connect.sid"),
+)
+
+
+def redact_sticky_cookies(text: str) -> str:
+    """
+    Return a text without the cookies of load balancers and of protections against robots.
+    """
+    return pattern(_STICKY).sub(rf"\1{REMOVED}", text)
+
+
 # ---- elements
 
 _ELEMENT: Final = (

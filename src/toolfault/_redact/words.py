@@ -45,6 +45,7 @@ CODE: Final = 6  # weak, and only in a query
 FOLDER: Final = 7  # "pwd": a secret unless it is the working folder
 PIN: Final = 8  # a short number is a secret, too
 PHRASE: Final = 9  # a sentence of words is a secret
+STORED: Final = 10  # "secret": a secret unless it is the path of one in a store
 
 #: One of these is in each name that matters.
 NAME_PARTS: Final = (
@@ -78,6 +79,8 @@ _KINDS: Final[dict[str, int]] = {
     "t": CODE,
     "pwd": FOLDER,
     "mnemonic": PHRASE,
+    "secret": STORED,
+    "secrets": STORED,
     **dict.fromkeys(_set("pin pins otp totp cvv cvc"), PIN),
     **dict.fromkeys(
         _set("auth pass credential credentials cred creds bearer jwt salt pepper dsn"), LIKELY
@@ -254,11 +257,11 @@ def is_secret(value: str, strength: int, *, loose: bool = False) -> bool:
         return pattern(_SHORT_NUMBER).fullmatch(value) is not None or looks_chosen(value)
     if strength == LIKELY:
         return _is_likely_secret(value, loose=loose)
-    return True
+    return strength != STORED or not is_reference(value)
 
 
 def _is_likely_secret(value: str, *, loose: bool) -> bool:
-    if is_number(value) or is_algorithm(value) or "://" in value or value[:2] in ("~/", "./"):
+    if is_number(value) or is_algorithm(value) or is_reference(value):
         return False
     if not loose:
         return len(value) >= 4
@@ -318,6 +321,21 @@ def is_number(value: str) -> bool:
 
 
 _NUMBER: Final = r"[+-]?\d[\d_,.]{0,30}%?(?:/\d{1,12})?"
+
+
+def is_reference(value: str) -> bool:
+    """
+    Tell whether a value says where something is: a URL, a path, names between slashes.
+
+    ``prod/db-2026`` and ``user/role1`` are; digits in the middle of a name make it no reference.
+    """
+    if "://" in value or value[:2] in ("~/", "./"):
+        return True
+    return len(value) <= 256 and pattern(_REFERENCE).fullmatch(value) is not None
+
+
+_SEGMENT: Final = r"[a-z]{1,24}(?:[-_.][a-z]{1,24}){0,4}(?:[-_.]?\d{1,4})?"
+_REFERENCE: Final = rf"(?:[a-z]{{2,12}}:)?{_SEGMENT}(?:/{_SEGMENT}){{1,8}}"
 
 
 def looks_random(value: str) -> bool:

@@ -16,12 +16,15 @@ from toolfault._redact.words import (
     CODE,
     COOKIE,
     HEADER,
+    LIKELY,
     PHRASE,
     PUBLIC,
     REMOVED,
     SECRET,
+    STORED,
     WEAK,
     is_numbered_name,
+    is_reference,
     is_secret,
     is_sentence,
     looks_chosen,
@@ -47,6 +50,8 @@ _JOINT: Final = r"""(?x) ["'`\])]{0,2}
     """
 # An arrow, a bar, a quote of its own, "is" before a value; not a comma alone, which lists have too.
 _EXPLICIT: Final = r"→|->|=>|[|;`:]|[ (]['\"]|\t| (?:is|was) "
+#: What says that a name with a number is a name: "a token, line_1", "token -> user42".
+_MAPS: Final = r",|→|->|=>"
 _VALUE: Final = r"""[^\s"'`<>|]{6,4096}"""
 #: After these, white space alone joins nothing: "pass user2 to the tool".
 _VERBS: Final = frozenset(("pass", "auth", "code", "codes", "pin", "otp", "salt"))
@@ -90,18 +95,23 @@ def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> tuple[in
     if value is None or REMOVED in value[0]:
         return 0, 0
     core = _core(value[0])
-    if "," in joint[0] and is_numbered_name(core):
-        return 0, 0
-    if not looks_chosen(core, is_value=name.strength == SECRET and _is_explicit(joint[0])):
+    if _is_harmless(core, joint[0], name.strength):
         return 0, 0
     return value.start(), value.start() + len(core)
 
 
-def _is_explicit(joint: str) -> bool:
+def _is_harmless(value: str, joint: str, strength: int) -> bool:
     """
-    Tell whether what stands between a name and a text says that the text is its value.
+    Tell whether a value is no secret after a name of this strength and what joins the two.
     """
-    return pattern(_EXPLICIT).search(joint) is not None
+    is_explicit = pattern(_EXPLICIT).search(joint) is not None
+    if not looks_chosen(value, is_value=strength in (SECRET, STORED) and is_explicit):
+        return True
+    if strength in (LIKELY, STORED) and is_reference(value):
+        return True
+    if strength != LIKELY and "," not in joint:
+        return False
+    return pattern(_MAPS).search(joint) is not None and is_numbered_name(value)
 
 
 def _core(value: str) -> str:
@@ -181,17 +191,87 @@ def _redact_literal(found: re.Match[str]) -> str:
 
 # ---- the pair that clients take
 
-_LOGIN: Final = r"""(?xi)
-    (
-      (?: \bauth["']?[ ]?[=:][ ]? | \w{0,40}(?:auth|authprovider|credentials?|login)["']? )
-      \(b?["'][^"'\n]{0,256}["'],[ ]?b?["']
-    )
-    (?!\[redacted\])[^"'\n]{1,1024}(?=["'])
+_CREDENTIALS: Final = r"(?:auth|authprovider|credentials?|creds|login|userpass)"
+_LOGIN: Final = rf"""(?xi)
+    ( {_CREDENTIALS} ["']? ([ ]?[:=][ ]? | [ ](?:(?:tuple|pair|is|was|were|as|=>|->)[ ])? )?
+      [(\[] b?["'][^"'\n]{{0,256}}["'],[ ]?b?["'] )
+    (?!\[redacted\])([^"'\n]{{1,1024}})(?=["'][)\],])
     """
 
 
 def redact_logins(text: str) -> str:
     """
-    Return a text without the second argument of what takes a user and a password.
+    Return a text without the second member of the pair that is named as credentials.
     """
-    return pattern(_LOGIN).sub(rf"\1{REMOVED}", text)
+    return pattern(_LOGIN).sub(_redact_login, text)
+
+
+def _redact_login(found: re.Match[str]) -> str:
+    # The arguments of a call are a user and a password; in prose they may be names of fields.
+    is_call = found[2] is None or "=" in found[2]
+    is_name = strength_of(found[3]) != PUBLIC and is_secret(found[3], LIKELY) and found[3].islower()
+    if not is_call and (is_name or not is_secret(found[3], LIKELY)):
+        return found[0]
+    return found[1] + REMOVED
+
+
+# ---- a column of a table
+
+#: A row of names: words between separators, which the first of them decides.
+_HEADER_ROW: Final = (
+    r"""[ |"'`]{0,8}[A-Za-z][\w .-]{0,63}["'`]?[ ]{0,40}([,;|\t])[\w .|,;\t"'`-]{1,1024}"""
+)
+#: A line between the names and the values: "|---|---|", "-----+-----".
+_RULE: Final = r"[ |+:=-]{3,1024}"
+#: As it is, and as a repr or JSON writes it.
+_LINE_END: Final = r"(\r?\n|\\{1,2}n)"
+#: A value with what stands around it in its cell.
+_CELL: Final = r"""([ \t"'`]{0,40})(.{0,4096}?)([ \t\r"'`]{0,40})"""
+
+
+def redact_columns(text: str) -> str:
+    """
+    Return a text without the values below a secret's name in CSV and other tables of lines.
+    """
+    separator, strengths = "", list[int]()
+    lines = pattern(_LINE_END).split(text)
+    # Every other one is what ends a line.
+    for place in range(0, len(lines), 2):
+        line = lines[place]
+        cells = _cells(line, separator) if separator else []
+        if strengths and len(cells) == len(strengths):
+            pairs = zip(cells, strengths, strict=True)
+            lines[place] = separator.join(_redact_cell(cell, strength) for cell, strength in pairs)
+        elif pattern(_RULE).fullmatch(line) is None:
+            separator, strengths = _read_header(line)
+    return "".join(lines)
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return line.split(separator, _MAX_CELLS)
+
+
+_MAX_CELLS: Final = 64
+
+
+def _read_header(line: str) -> tuple[str, list[int]]:
+    """
+    Return the separator of a row of names and what each says; "" and [] if none tells a secret.
+    """
+    # What announces the table may stand before it: "row 1: user,password".
+    found = pattern(_HEADER_ROW).fullmatch(line.rpartition(": ")[2])
+    if found is None:
+        return "", []
+    names = _cells(line, found[1])
+    strengths = [strength_of(name.strip(" \t\r\"'`")) for name in names]
+    return (found[1], strengths) if any(strengths) else ("", [])
+
+
+def _redact_cell(cell: str, strength: int) -> str:
+    found = pattern(_CELL).fullmatch(cell)
+    if found is None or strength in (PUBLIC, CODE):
+        return cell
+    value = found[2]
+    if is_sentence(value) or not is_secret(value, strength) or " " in value:
+        return cell
+    return f"{found[1]}{REMOVED}{found[3]}"
