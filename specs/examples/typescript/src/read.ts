@@ -123,12 +123,8 @@ class Reader {
       if (body !== undefined) yield ["text", body];
     }
     for (const text of texts) {
-      const start = text.indexOf("{");
-      const body = start > 0 ? objectInText(text.slice(start)) : undefined;
-      const isWorth =
-        body !== undefined &&
-        (body["jsonrpc"] === "2.0" || objectsIn(body).some((o) => tryDecode(o)));
-      if (isWorth) yield ["text", body];
+      const body = behindWords(text);
+      if (body !== undefined) yield ["text", body];
     }
   }
 
@@ -249,6 +245,18 @@ const CLASSES: Readonly<Record<string, Category>> = {
   reliability: "transient",
   governance: "auth",
 };
+
+const SDK_WORDS = /^(?:Error executing tool \S+|Error calling tool '[^']*'): $/;
+
+/** The object behind other words of a text, if it is worth to be read (W19.5). */
+function behindWords(text: string): JsonObject | undefined {
+  const start = text.indexOf("{");
+  const body = start > 0 ? objectInText(text.slice(start)) : undefined;
+  if (body === undefined) return undefined;
+  const isWhole = objectsIn(body).some((object) => tryDecode(object) !== undefined);
+  const isWorth = isWhole || body["jsonrpc"] === "2.0" || SDK_WORDS.test(text.slice(0, start));
+  return isWorth ? body : undefined;
+}
 
 /** The object itself, and the objects that its wrappers hold (W19). */
 function objectsIn(body: JsonObject): JsonObject[] {
