@@ -1,7 +1,6 @@
-/** The envelope: its codes, its encoder, its strict and its lenient decoder (envelope.md). */
+/** The envelope: its codes, its encoder, its strict decoder (envelope.md). */
 
 import { type Json, type JsonObject, isObject, membersOf } from "./json.js";
-import { waitOf } from "./waits.js";
 
 export type Category = "transient" | "permanent" | "validation" | "auth" | "unknown";
 
@@ -173,7 +172,7 @@ export function foldCode(code: string, revision: Revision = "0.36"): Code {
   return isCode(code) ? code : "unknown";
 }
 
-function foldCategory(category: string): Category {
+export function foldCategory(category: string): Category {
   return isCategory(category) ? category : "unknown";
 }
 
@@ -204,25 +203,6 @@ export function tryDecode(value: unknown): Envelope | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** E26: what the strict decoder refuses, with defaults for what is malformed; undefined if it is no envelope. */
-export function decodeLeniently(value: JsonObject): Envelope | undefined {
-  const { code, message, category } = value;
-  const retryable = flagOf(value["retryable"]);
-  if (typeof code !== "string" || typeof message !== "string") return undefined;
-  if (!isCode(code) && (typeof category !== "string" || retryable === undefined)) return undefined;
-  const folded = foldCode(code, "0.48");
-  const { hint, cause_chain: chain } = value;
-  return {
-    code: folded,
-    message,
-    category: typeof category === "string" ? foldCategory(category) : DEFAULTS[folded].category,
-    retryable: retryable ?? DEFAULTS[folded].retryable,
-    retry_after_seconds: waitOf("retry_after_seconds", value["retry_after_seconds"], 0),
-    hint: typeof hint === "string" ? hint : null,
-    cause_chain: Array.isArray(chain) ? chain.filter((cause) => typeof cause === "string") : [],
-  };
 }
 
 /** A boolean, also as a text (W18, W27). */

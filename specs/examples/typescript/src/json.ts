@@ -23,6 +23,12 @@ export function objectInText(text: string): JsonObject | undefined {
   }
 }
 
+/** Whether a text is a JSON object or array. */
+export function isJsonText(text: string): boolean {
+  if (objectInText(text) !== undefined) return true;
+  return text.trimStart().startsWith("[") && objectInText(`{"array":${text}}`) !== undefined;
+}
+
 /** One member of an object as it is written: E23 and E25 need to see the text of a number, and repetitions. */
 export interface Member {
   name: string;

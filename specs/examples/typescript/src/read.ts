@@ -7,15 +7,27 @@ import {
   type Category,
   type Code,
   type Envelope,
-  decodeLeniently,
   flagOf,
   foldCode,
   newEnvelope,
   tryDecode,
 } from "./envelope.js";
-import { type Json, type JsonObject, asObject, isObject, objectInText } from "./json.js";
-import { type Tables, meaningOfBareNumber, meaningOfNumber, meaningOfWord } from "./tables.js";
-import { type Claim, envelopeOf, readClaim } from "./weak.js";
+import {
+  type Json,
+  type JsonObject,
+  asObject,
+  isJsonText,
+  isObject,
+  objectInText,
+} from "./json.js";
+import {
+  type Meaning,
+  type Tables,
+  meaningOfBareNumber,
+  meaningOfNumber,
+  meaningOfWord,
+} from "./tables.js";
+import { type Claim, codeOfMessage, envelopeOf, readClaim } from "./weak.js";
 import { META_KEY } from "./write.js";
 
 const TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure";
@@ -73,13 +85,12 @@ class Reader {
     if (isObject(answer["result"])) return this.open(answer["result"], wrappers - 1);
     const status = answer["status"];
     if ("taskId" in answer && status !== "failed") return undefined;
-    const { error } = answer;
+    const { error = null } = answer;
     if (isObject(error)) return this.rpcError(error);
-    const said = typeof error === "string" ? error : member(answer, "statusMessage");
-    const isFailure = typeof error === "string" || "taskId" in answer;
-    return isFailure
-      ? this.prose(typeof said === "string" ? [said] : [], "internal", {})
-      : undefined;
+    if (error !== null) return this.prose(typeof error === "string" ? [error] : [], "unknown", {});
+    const said = member(answer, "statusMessage");
+    const isTask = "taskId" in answer;
+    return isTask ? this.prose(typeof said === "string" ? [said] : [], "internal", {}) : undefined;
   }
 
   // ---- results
@@ -102,8 +113,10 @@ class Reader {
       const weak = this.weakIn(place, body, texts, facts);
       if (weak !== undefined) return weak;
     }
-    const isBlank = !Array.isArray(result["content"]) || result["content"].length === 0;
-    return this.prose(texts, isBlank && texts.length === 0 ? "unknown" : "internal", facts);
+    const content = result["content"];
+    const isBlank =
+      !(Array.isArray(content) || typeof content === "string") || content.length === 0;
+    return this.prose(texts, isBlank ? "unknown" : "internal", facts);
   }
 
   /** W19: the places, strongest first. */
@@ -134,14 +147,14 @@ class Reader {
     texts: string[],
     facts: JsonObject,
   ): Found | undefined {
+    const prose = texts.filter((text) => !isJsonText(text));
     for (const object of objectsIn(body)) {
-      const lenient = decodeLeniently(object);
       const claim = readClaim(this.tables, object, this.now);
-      const prose = texts.filter((text) => objectInText(text) === undefined);
-      const envelope = lenient
-        ? fillFrom(lenient, claim)
-        : claim && envelopeOf(this.tables, claim, prose);
-      if (envelope !== undefined) return { envelope, foundIn: place, received: object, facts };
+      if (claim === undefined) continue;
+      const envelope = envelopeOf(this.tables, claim, prose);
+      const status: JsonObject =
+        claim.status === undefined ? {} : { upstream_status: claim.status };
+      return { envelope, foundIn: place, received: object, facts: { ...status, ...facts } };
     }
     return undefined;
   }
@@ -154,7 +167,7 @@ class Reader {
     const folded = foldCode(word, "0.48");
     const meant = folded === "unknown" ? meaningOfWord(this.tables, word)?.code : undefined;
     const code = word === "policy_blocked" ? "network_blocked" : (meant ?? folded);
-    const said = texts.find((text) => objectInText(text) === undefined);
+    const said = texts.find((text) => text.trim() !== "" && !isJsonText(text));
     const envelope: Envelope = {
       ...newEnvelope(code, said ?? `The tool failed with the code ${word}.`),
       category: code === "network_blocked" ? "permanent" : category,
@@ -175,11 +188,11 @@ class Reader {
   // ---- errors of JSON-RPC
 
   /** W28. */
-  private rpcError(error: JsonObject): Found | undefined {
+  private rpcError(error: JsonObject): Found {
     const { code: number, message } = error;
     const isRpc =
       typeof number === "number" && Number.isInteger(number) && typeof message === "string";
-    if (!isRpc) return this.weakIn("jsonrpc_error", error, [], {});
+    if (!isRpc) return this.weakIn("jsonrpc_error", error, [], {}) ?? this.prose([], "unknown", {});
     const data = asObject(error["data"]);
     const ours = asObject(data[META_KEY]);
     const facts = factsOf(ours);
@@ -200,15 +213,19 @@ class Reader {
 
   private rpcWords(number: number, message: string, error: JsonObject, facts: JsonObject): Found {
     const claim = readClaim(this.tables, asObject(error["data"]), this.now);
-    const claimed = claim?.word === undefined ? "unknown" : foldCode(claim.word);
-    if (claim !== undefined && claimed !== "unknown") {
-      const envelope = envelopeOf(this.tables, { ...claim, message }, []);
-      return { envelope, foundIn: "jsonrpc_error", received: error, facts };
-    }
     const row = meaningOfNumber(this.tables, number, message);
-    const told = codeOfProse(message);
-    const meaning =
-      row ?? (told ? newEnvelope(told, message) : meaningOfBareNumber(this.tables, number));
+    const told = codeOfMessage(this.tables, message, number);
+    const meaning = told ?? meaningOfBareNumber(this.tables, number);
+    const outcome: JsonObject = row?.outcome === undefined ? {} : { outcome: row.outcome };
+    const found = {
+      foundIn: "jsonrpc_error" as const,
+      received: error,
+      facts: { ...facts, ...outcome },
+    };
+    if (claim !== undefined && decides(claim, meaning)) {
+      const said = { ...claim, message: message || claim.message };
+      return { ...found, envelope: envelopeOf(this.tables, said, []) };
+    }
     const envelope: Envelope = {
       ...newEnvelope(meaning.code, message),
       category: meaning.category,
@@ -216,8 +233,7 @@ class Reader {
       retry_after_seconds: claim?.wait ?? null,
       hint: row?.hint === true ? "Open a new session and try again there." : null,
     };
-    const outcome: JsonObject = row?.outcome === undefined ? {} : { outcome: row.outcome };
-    return { envelope, foundIn: "jsonrpc_error", received: error, facts: { ...facts, ...outcome } };
+    return { ...found, envelope };
   }
 
   // ---- prose
@@ -258,6 +274,13 @@ function behindWords(text: string): JsonObject | undefined {
   return isWorth ? body : undefined;
 }
 
+/** W28.3: a code of E9 decides, and another word where number and words say little. */
+function decides(claim: Claim, meaning: Meaning): boolean {
+  const saysLittle =
+    !meaning.retryable && (meaning.code === "internal" || meaning.code === "unknown");
+  return claim.word !== undefined && (claim.own || saysLittle);
+}
+
 /** The object itself, and the objects that its wrappers hold (W19). */
 function objectsIn(body: JsonObject): JsonObject[] {
   const inner = ["error", "result", "error_verdict"].map((name) => {
@@ -265,12 +288,6 @@ function objectsIn(body: JsonObject): JsonObject[] {
     return typeof value === "string" ? objectInText(value) : value;
   });
   return [body, ...inner.filter(isObject)];
-}
-
-/** E26: what an envelope leaves open may stand under another name. */
-function fillFrom(envelope: Envelope, claim: Claim | undefined): Envelope {
-  const wait = envelope.retry_after_seconds ?? claim?.wait ?? null;
-  return { ...envelope, retry_after_seconds: wait, hint: envelope.hint ?? claim?.hint ?? null };
 }
 
 function wholeIn(

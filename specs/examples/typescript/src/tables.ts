@@ -22,6 +22,7 @@ export interface Tables {
   jsonrpc: {
     with_words: ({ numbers: number[]; but_not?: number[]; pattern?: string } & Meaning)[];
     alone: ({ number: number } & Meaning)[];
+    free: { number: number; word: string }[];
   };
 }
 
@@ -63,10 +64,24 @@ export function meaningOfNumber(
   });
 }
 
-/** W28: what the number says where the words tell nothing. */
+/** W28: what a number says beside words that tell nothing, if it says anything. */
+export function meaningOfLoneNumber(tables: Tables, number: number): Meaning | undefined {
+  return tables.jsonrpc.alone.find((row) => row.number === number);
+}
+
+/** W28: what the number of an error says where the words tell nothing. */
 export function meaningOfBareNumber(tables: Tables, number: number): Meaning {
-  const alone = tables.jsonrpc.alone.find((row) => row.number === number);
+  const alone = meaningOfLoneNumber(tables, number);
   if (alone !== undefined) return alone;
   if (number >= 400 && number <= 599) return meaningOfStatus(tables, number);
   return defaultsOf(number >= -32700 && number <= -32600 ? "internal" : "unknown");
+}
+
+/** What a free number of JSON-RPC means in an error object that says nothing else (W27). */
+export function meaningOfFreeNumber(
+  tables: Tables,
+  number: number | undefined,
+): Meaning | undefined {
+  const word = tables.jsonrpc.free.find((row) => row.number === number)?.word;
+  return word === undefined ? undefined : meaningOfWord(tables, word);
 }

@@ -1,27 +1,41 @@
-/** Weak forms: objects that say something about a failure without being an envelope (W27). */
+/** Weak forms: objects that say something about a failure without being an envelope (E26, W27). */
 
 import { codeOfProse } from "./classify.js";
 import {
-  CATEGORIES,
   type Category,
   type Code,
   type Envelope,
   flagOf,
+  foldCategory,
+  foldCode,
   isCode,
   newEnvelope,
 } from "./envelope.js";
 import { type Json, type JsonObject, isObject } from "./json.js";
-import { type Meaning, type Tables, defaultsOf, meaningOfStatus, meaningOfWord } from "./tables.js";
+import {
+  type Meaning,
+  type Tables,
+  defaultsOf,
+  meaningOfFreeNumber,
+  meaningOfLoneNumber,
+  meaningOfNumber,
+  meaningOfStatus,
+  meaningOfWord,
+} from "./tables.js";
 import { longest, waitInJson, waitOf } from "./waits.js";
 
 export interface Claim {
   word: string | undefined;
+  /** The word is a code of E9, or stands in the envelope's shape. */
+  own: boolean;
   status: number | undefined;
+  number: number | undefined;
   message: string | undefined;
   retryable: boolean | undefined;
   wait: number | null;
   hint: string | undefined;
   category: Category | undefined;
+  causes: string[];
 }
 
 const WORDS = [
@@ -61,6 +75,7 @@ const OTHER_MESSAGES = ["details", "description", "title", "summary", "diagnosti
 const FLAGS = ["retryable", "is_retryable", "isRetryable"];
 const HINTS = ["hint", "suggestion", "agentGuidance", "recovery"];
 const KINDS = ["category", "errorCategory", "error_category"];
+const EXPLANATIONS = ["detail", "details", "error_description", "reason"];
 
 /** What an object claims, with the objects in it; undefined if it is no weak form. */
 export function readClaim(
@@ -107,20 +122,43 @@ function fill(claim: Claim, other: Claim | undefined): Claim {
 }
 
 function readAlone(tables: Tables, object: JsonObject, now: number): Claim | undefined {
-  const claim: Claim = {
-    word: wordOf(tables, object),
-    status: firstOf(object, STATUSES, statusOf),
-    message: firstOf(object, MESSAGES, textOf),
-    retryable: firstOf(object, FLAGS, flagOf),
-    wait: longest(Object.entries(object).map(([name, value]) => waitOf(name, value, now))),
-    hint: firstOf(object, HINTS, textOf),
-    category: firstOf(object, KINDS, categoryOf),
+  const retryable = firstOf(object, FLAGS, flagOf);
+  const isShaped = retryable !== undefined && typeof object["category"] === "string";
+  const word = wordOf(tables, object, isShaped);
+  const own = isCode(word) || (isShaped && word !== undefined && word === object["code"]);
+  const said = messageOf(object);
+  const status = firstOf(object, STATUSES, statusOf);
+  const number = numberOf(object["code"]);
+  const wait = longest(Object.entries(object).map(([name, value]) => waitOf(name, value, now)));
+  const hint = firstOf(object, HINTS, textOf);
+  const says = [word, said, status, number, wait ?? undefined, hint, retryable];
+  if (says.every((value) => value === undefined)) return undefined;
+  const kind = firstOf(object, KINDS, (value) => (typeof value === "string" ? value : undefined));
+  const folded = kind === undefined ? undefined : foldCategory(kind);
+  const { cause_chain: chain } = object;
+  return {
+    word,
+    own,
+    status,
+    number,
+    message: said ?? firstOf(object, OTHER_MESSAGES, textOf),
+    retryable,
+    wait,
+    hint,
+    category: folded === "unknown" && !own ? undefined : folded,
+    causes: Array.isArray(chain) ? chain.filter((cause) => typeof cause === "string") : [],
   };
-  const { category: _, wait, ...rest } = claim;
-  const says = wait !== null || Object.values(rest).some((value) => value !== undefined);
-  return says
-    ? { ...claim, message: claim.message ?? firstOf(object, OTHER_MESSAGES, textOf) }
-    : undefined;
+}
+
+/** The message, with the sentence that explains it. */
+function messageOf(object: JsonObject): string | undefined {
+  const message = firstOf(object, MESSAGES, textOf);
+  const texts = EXPLANATIONS.map((name) => textOf(object[name] ?? null));
+  const sentence = texts.find((text) => text?.trim().includes(" ") && text !== message);
+  if (sentence === undefined) return message;
+  if (message === undefined || !message.includes(" ") || sentence.includes(message))
+    return sentence;
+  return message.includes(sentence) ? message : `${message.replace(/[ .]+$/, "")}. ${sentence}`;
 }
 
 function firstOf<T>(
@@ -147,24 +185,28 @@ function statusOf(value: Json): number | undefined {
     : undefined;
 }
 
-function categoryOf(value: Json): Category | undefined {
-  return CATEGORIES.find((category) => category === value && category !== "unknown");
+function numberOf(value: Json | undefined): number | undefined {
+  const isFree = Number.isInteger(value) && Number(value) >= -32768 && Number(value) <= -32000;
+  return isFree ? Number(value) : undefined;
 }
 
-function wordOf(tables: Tables, object: JsonObject): string | undefined {
-  const code = textOf(object["code"] ?? null);
-  if (isCode(code)) return code;
+function wordOf(tables: Tables, object: JsonObject, isShaped: boolean): string | undefined {
+  const { code } = object;
+  if (typeof code === "string" && code !== "" && (isShaped || isCode(code))) return code;
   const known = (value: Json) => {
-    const word = textOf(value);
-    return word !== undefined && meaningOfWord(tables, word) !== undefined ? word : undefined;
+    const isKnown = typeof value === "string" && meaningOfWord(tables, value) !== undefined;
+    return isKnown ? value : undefined;
   };
-  return firstOf(object, WORDS, known) ?? firstOf(object, NAMES, textOf);
+  const named = (value: Json) => (typeof value === "string" && value !== "" ? value : undefined);
+  return firstOf(object, WORDS, known) ?? firstOf(object, NAMES, named);
 }
 
 // ---- what a claim means
 
 /** W27.4: what a message says beyond a word, or a status. */
-const BEYOND_WORD: Readonly<Partial<Record<Code, Code[]>>> = {
+type Beyond = Readonly<Partial<Record<Code, Code[]>>>;
+
+const BEYOND_WORD: Beyond = {
   permission_denied: ["quota_exceeded"],
   invalid_arguments: ["tool_not_found"],
 };
@@ -172,29 +214,44 @@ const TELLING: Code[] = [
   ...(["tool_timeout", "quota_exceeded", "permission_denied", "tool_not_found"] as const),
   ...(["network_blocked", "mcp_server_unreachable"] as const),
 ];
-const BEYOND_STATUS: Readonly<Partial<Record<Code, Code[]>>> = {
+const BEYOND_STATUS: Beyond = {
   permission_denied: ["quota_exceeded"],
   invalid_arguments: TELLING,
   internal: TELLING,
 };
 
 function meaningOf(tables: Tables, claim: Claim): Meaning {
-  if (isCode(claim.word)) return defaultsOf(claim.word);
-  const told = claim.message === undefined ? undefined : codeOfProse(claim.message);
-  const meant = claim.word === undefined ? undefined : meaningOfWord(tables, claim.word);
+  const { word, status, message } = claim;
+  const told = message === undefined ? undefined : codeOfMessage(tables, message, claim.number);
+  if (claim.own) return defaultsOf(codeOfOwn(word ?? "", told));
+  const meant = word === undefined ? undefined : meaningOfWord(tables, word);
   if (meant !== undefined) return choose(meant, told, BEYOND_WORD);
-  if (claim.status !== undefined)
-    return choose(meaningOfStatus(tables, claim.status), told, BEYOND_STATUS);
-  return defaultsOf(told ?? (claim.word === undefined ? "internal" : "unknown"));
+  if (status !== undefined) return choose(meaningOfStatus(tables, status), told, BEYOND_STATUS);
+  if (told !== undefined) return told;
+  const free = meaningOfFreeNumber(tables, claim.number);
+  return free ?? defaultsOf(word === undefined ? "internal" : "unknown");
 }
 
-function choose(
-  meant: Meaning,
-  told: Code | undefined,
-  beyond: Partial<Record<Code, Code[]>>,
-): Meaning {
-  const saysMore = told !== undefined && (beyond[meant.code] ?? []).includes(told);
-  return saysMore ? defaultsOf(told) : meant;
+/** What a message says, in an error with this number (W20, W28). */
+export function codeOfMessage(
+  tables: Tables,
+  message: string,
+  number: number | undefined,
+): Meaning | undefined {
+  const row = meaningOfNumber(tables, number ?? 0, message);
+  const told = codeOfProse(message);
+  if (row !== undefined) return row;
+  if (told !== undefined) return defaultsOf(told);
+  return number === undefined ? undefined : meaningOfLoneNumber(tables, number);
+}
+
+function codeOfOwn(word: string, told: Meaning | undefined): Code {
+  if (isCode(word)) return word;
+  return told?.code ?? foldCode(word, "0.48");
+}
+
+function choose(meant: Meaning, told: Meaning | undefined, beyond: Beyond): Meaning {
+  return told !== undefined && beyond[meant.code]?.includes(told.code) ? told : meant;
 }
 
 /** The envelope of a claim; `texts` stand beside the object. */
@@ -207,5 +264,6 @@ export function envelopeOf(tables: Tables, claim: Claim, texts: readonly string[
     retryable: claim.retryable ?? retryable,
     retry_after_seconds: claim.wait,
     hint: claim.hint ?? null,
+    cause_chain: claim.causes,
   };
 }
