@@ -277,6 +277,18 @@ def test_a_draft_failure(members, code, category, retryable):
     assert fault.facts == {"id": "f-77"}
 
 
+def test_the_draft_in_an_error_keeps_the_facts_beside_it():
+    """
+    What stands under our key in the data of a JSON-RPC error belongs to the draft's object there, too.
+    """
+    failure = {"class": "reliability", "code": "quota_exceeded", "retryable": True}
+    data = {TOOL_FAILURE_KEY: failure, META_KEY: {"v": 1, "id": "a1", "outcome": "not_executed"}}
+
+    fault = parse({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Later.", "data": data}})
+
+    assert (fault.code, fault.outcome, fault.facts["id"]) == ("quota_exceeded", "not_executed", "a1")
+
+
 @pytest.mark.parametrize(
     ("moment", "seconds"),
     [

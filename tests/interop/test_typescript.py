@@ -17,6 +17,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
+from made_up_answers import Maker
 from toolfault import ToolFault, parse
 
 
@@ -47,8 +48,10 @@ CALLS: list[tuple[str, dict[str, Any], str | None]] = [
 ]
 
 
-def run(*command: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=timeout, check=False)
+def run(*command: str, timeout: float = 120, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=FOLDER, capture_output=True, text=True, timeout=timeout, check=False, input=stdin
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -107,6 +110,49 @@ def test_a_wrong_expectation_fails(name: str, tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert f"FAILED {case['case']} ({case['rule']})" in done.stdout
+
+
+# ---- the two readers
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_readers_agree(seed: int) -> None:
+    """
+    Of a thousand made-up answers, both find the same failures, in the same places and with the same facts.
+
+    A message of a reader's own is free.
+    """
+    maker = Maker(seed)
+    answers = [maker.answer() for _ in range(1000)]
+
+    done = run("node", "build/reader.js", stdin="".join(f"{json.dumps(answer)}\n" for answer in answers))
+
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == len(answers)
+    found = 0
+    for answer, line in zip(answers, lines, strict=True):
+        ours = read_here(answer)
+        found += ours["failure"] is not None
+        if ours["failure"] is not None and said_by_nobody(ours["failure"]["message"], answer):
+            line["failure"]["message"] = ours["failure"]["message"]
+        assert line == ours, json.dumps(answer)
+    assert found > 300
+
+
+def read_here(answer: dict[str, Any]) -> dict[str, Any]:
+    fault = parse(answer)
+    if fault is None:
+        return {"failure": None}
+    facts = {**fault.facts, **({"outcome": fault.outcome} if fault.outcome else {})}
+    return {"failure": json.loads(fault.envelope.model_dump_json()), "found_in": fault.found_in, "facts": facts}
+
+
+def said_by_nobody(message: str, answer: dict[str, Any]) -> bool:
+    """
+    Whether a message is a reader's own: its words do not stand in the answer.
+    """
+    return message.splitlines()[0].split(". ")[0] not in json.dumps(answer)
 
 
 # ---- its client and our server

@@ -74,7 +74,12 @@ def _parse_data(data: Any, message: str, received: Mapping[str, Any]) -> ToolFau
                 envelope, found_in=_FOUND_IN, received=candidate, outcome=outcome, facts=facts
             )
     return parse_tool_failure(
-        inside.get(TOOL_FAILURE_KEY), texts(), found_in=_FOUND_IN, received=received
+        inside.get(TOOL_FAILURE_KEY),
+        texts(),
+        found_in=_FOUND_IN,
+        received=received,
+        outcome=outcome,
+        facts=facts,
     )
 
 

@@ -6,24 +6,14 @@
  */
 
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { argv } from "node:process";
 import { createInterface } from "node:readline";
 import { type JsonObject, asObject } from "./json.js";
+import { loadTables, specsAt } from "./load.js";
 import { type Found, read } from "./read.js";
 import { Budget, DEFAULT_RULES, callWithRetries } from "./retry.js";
-import type { Tables } from "./tables.js";
 
-function table<Name extends keyof Tables>(name: Name): Tables[Name] {
-  return JSON.parse(readFileSync(new URL(`../../../tables/${name}.json`, import.meta.url), "utf8"));
-}
-
-const tables: Tables = {
-  http: table("http"),
-  grpc: table("grpc"),
-  words: table("words"),
-  jsonrpc: table("jsonrpc"),
-};
+const tables = loadTables(specsAt(undefined));
 
 const [, , calls = "[]", command = "", ...args] = argv;
 const server = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });

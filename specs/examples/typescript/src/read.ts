@@ -152,9 +152,8 @@ class Reader {
       const claim = readClaim(this.tables, object, this.now);
       if (claim === undefined) continue;
       const envelope = envelopeOf(this.tables, claim, prose);
-      const status: JsonObject =
-        claim.status === undefined ? {} : { upstream_status: claim.status };
-      return { envelope, foundIn: place, received: object, facts: { ...status, ...facts } };
+      const known = { ...statusOf(claim), ...facts };
+      return { envelope, foundIn: place, received: object, facts: known };
     }
     return undefined;
   }
@@ -224,7 +223,8 @@ class Reader {
     };
     if (claim !== undefined && decides(claim, meaning)) {
       const said = { ...claim, message: message || claim.message };
-      return { ...found, envelope: envelopeOf(this.tables, said, []) };
+      const facts = { ...statusOf(claim), ...found.facts };
+      return { ...found, envelope: envelopeOf(this.tables, said, []), facts };
     }
     const envelope: Envelope = {
       ...newEnvelope(meaning.code, message),
@@ -272,6 +272,10 @@ function behindWords(text: string): JsonObject | undefined {
   const isWhole = objectsIn(body).some((object) => tryDecode(object) !== undefined);
   const isWorth = isWhole || body["jsonrpc"] === "2.0" || SDK_WORDS.test(text.slice(0, start));
   return isWorth ? body : undefined;
+}
+
+function statusOf(claim: Claim): JsonObject {
+  return claim.status === undefined ? {} : { upstream_status: claim.status };
 }
 
 /** W28.3: a code of E9 decides, and another word where number and words say little. */

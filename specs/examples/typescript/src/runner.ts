@@ -3,7 +3,7 @@
  * specification, this one if it is left out. It fails if a case does.
  */
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { argv, exit } from "node:process";
 import { classify } from "./classify.js";
 import {
@@ -17,19 +17,16 @@ import {
   newEnvelope,
 } from "./envelope.js";
 import { type Json, type JsonObject, asObject, isObject } from "./json.js";
+import { load, loadTables, specsAt } from "./load.js";
 import { read } from "./read.js";
 import * as retry from "./retry.js";
-import type { Tables } from "./tables.js";
 import { headerWait, proseWait } from "./headers.js";
 import { judgeGrpc, judgeHttp } from "./upstream.js";
 import { valueWait, waitInJson } from "./waits.js";
 import { widen } from "./widen.js";
 import { type Guidance, type Options, unknownTool, writeResult } from "./write.js";
 
-const SPECS =
-  argv[2] === undefined
-    ? new URL("../../../", import.meta.url)
-    : new URL(`${argv[2]}/`, "file:///");
+const SPECS = specsAt(argv[2]);
 
 interface Case {
   case: string;
@@ -46,16 +43,7 @@ interface Suite {
   cases: Case[];
 }
 
-function load<T>(path: string): T {
-  return JSON.parse(readFileSync(new URL(path, SPECS), "utf8")) as T;
-}
-
-const tables: Tables = {
-  http: load("tables/http.json"),
-  grpc: load("tables/grpc.json"),
-  words: load("tables/words.json"),
-  jsonrpc: load("tables/jsonrpc.json"),
-};
+const tables = loadTables(SPECS);
 
 /** Parts of the class server for those who judge what an upstream answered, or redact; this example does not. */
 const NOT_HERE: Readonly<Record<string, string>> = {
@@ -368,6 +356,7 @@ async function runSuite(suite: Suite): Promise<{ failed: number; line: string }>
 
 function codesDiffer(): boolean {
   const { codes } = load<{ codes: { code: string; category: string; retryable: boolean }[] }>(
+    SPECS,
     "codes.json",
   );
   const listed = codes.map(({ code, category, retryable }) => [code, { category, retryable }]);
@@ -377,7 +366,7 @@ function codesDiffer(): boolean {
 const files = readdirSync(new URL("vectors", SPECS)).filter((name) => name.endsWith(".json"));
 let failures = codesDiffer() ? 1 : 0;
 for (const file of files.filter((name) => name !== "suite.schema.json").sort()) {
-  const { failed, line } = await runSuite(load<Suite>(`vectors/${file}`));
+  const { failed, line } = await runSuite(load<Suite>(SPECS, `vectors/${file}`));
   failures += failed;
   console.log(line);
 }

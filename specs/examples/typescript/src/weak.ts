@@ -92,8 +92,7 @@ export function readClaim(
   let claim = inner === undefined ? outer : fill(inner, outer);
   for (const name of ["data", "extensions"]) {
     const more = claimIn(tables, object[name], now, depth);
-    if (claim !== undefined && more !== undefined)
-      claim = { ...fill(claim, more), word: claim.word ?? more.word };
+    if (claim !== undefined && more !== undefined) claim = withWordOf(fill(claim, more), more);
   }
   return claim === undefined
     ? undefined
@@ -119,6 +118,10 @@ function fill(claim: Claim, other: Claim | undefined): Claim {
     wait: claim.wait ?? other.wait,
     hint: claim.hint ?? other.hint,
   };
+}
+
+function withWordOf(claim: Claim, other: Claim): Claim {
+  return claim.word === undefined ? { ...claim, word: other.word, own: other.own } : claim;
 }
 
 function readAlone(tables: Tables, object: JsonObject, now: number): Claim | undefined {
