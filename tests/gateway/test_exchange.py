@@ -104,7 +104,8 @@ def test_unknown_members_stay_where_an_answer_is_replaced():
 
     replaced = exchange(guidance="none").answer(call(), message).message
 
-    assert replaced["x-top"] == 1
+    # The SDK for TypeScript drops a message with an unknown member, and so waits for ever.
+    assert replaced.keys() == {"jsonrpc", "id", "result"}
     assert replaced["result"]["x-result"] == 1
     assert replaced["result"]["_meta"]["com.example/a"] == 1
     assert replaced["result"]["content"] == message["result"]["content"]

@@ -8,6 +8,7 @@ call those that fail. None may throw a failure away, and each has to get what th
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,10 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
+from http_client import listening
+from raw_client import gateway
+from remote_server import serving
+from toolfault import McpExecuteError
 from transports import FAULT_SERVER
 
 
@@ -50,6 +55,27 @@ DEVIATIONS = {
     ),
 }
 
+#: What servers that are not guarded answer, and what comes of it through the gateway, over stdio and over HTTP.
+WEAK = [
+    ("ok", {}, None, "fine"),
+    ("weak", {}, "quota_exceeded", "HTTP 429 Too Many Requests"),
+    ("rpc_error", {}, "internal", "db refused"),
+    ("secret", {}, "internal", "401 for token"),
+    ("exit", {}, "mcp_server_unreachable", "exit code 3"),
+    ("weak", {}, "mcp_server_unreachable", "was not sent"),
+]
+WEAK_OVER_HTTP = [
+    ("ok", {}, None, "fine"),
+    ("iserr", {}, "internal", "HTTP 503 from warehouse"),
+    ("sse_error", {}, "internal", "HTTP 503 from warehouse"),
+    ("rpc_error", {}, "internal", "warehouse is down"),
+    ("s429", {}, "quota_exceeded", "HTTP 429"),
+    ("s502html", {}, "mcp_server_unreachable", "HTTP 502"),
+    ("html200", {}, "mcp_server_unreachable", "no MCP message"),
+    ("sse_cut", {}, "mcp_server_unreachable", "ended without an answer"),
+    ("close", {}, "mcp_server_unreachable", "broke off"),
+]
+
 TYPED_FAULT = [row for row in CALLS if row[0] == "typed_fault"]
 
 
@@ -58,6 +84,11 @@ def plain(rows):
 
 
 def server(mode):
+    """
+    Return the words behind a client's calls: the command of a server in a mode, or what is given as a list.
+    """
+    if isinstance(mode, list):
+        return mode
     return [sys.executable, str(FAULT_SERVER), "stdio", mode]
 
 
@@ -120,9 +151,10 @@ def inspector(program, rows, mode):
     Each call is a process of its own; it lists the tools first, by itself.
     """
     lines = []
+    http = ["--transport", "http"] if server(mode)[0].startswith("http") else []
     for name, arguments, *_ in rows:
         given = [word for key, value in arguments.items() for word in ("--tool-arg", f"{key}={value}")]
-        words = [*program.command, *server(mode), "--method", "tools/call", "--tool-name", name, *given]
+        words = [*program.command, *server(mode), *http, "--method", "tools/call", "--tool-name", name, *given]
         done = subprocess.run(words, cwd=HERE / program.folder, capture_output=True, text=True, timeout=120)
         try:
             lines.append({"result": json.loads(done.stdout)})
@@ -317,3 +349,33 @@ def test_why_the_schema_is_widened(program):
     assert ("thrown" in line) is program.strict, line
     if program.strict:
         assert "Daily quota" not in line["thrown"]
+
+
+def check_upgraded(program, lines, rows):
+    assert len(lines) == len(rows)
+    for line, (_, _, code, part) in zip(lines, rows):
+        assert "thrown" not in line, line
+        result = line["result"]
+        assert part in texts(result)[0]
+        assert result.get("isError", False) is (code is not None)
+        if code is not None:
+            envelope = McpExecuteError.from_wire(result["structuredContent"])
+            assert (envelope.code, envelope.message) == (code, texts(result)[0])
+
+
+def test_failures_of_any_server_through_the_gateway_over_stdio(program, tmp_path):
+    # A script of one word: one Inspector takes the gateway's own -- for its own.
+    script = tmp_path / "gateway"
+    script.write_text(f"#!/bin/sh\nexec {shlex.join(gateway())}\n")
+    script.chmod(0o755)
+    # It starts the server anew for each call, so that there is none after the server's death.
+    rows = WEAK[:-1] if program.lines is inspector else WEAK
+
+    check_upgraded(program, program.call(rows, [str(script)]), rows)
+
+
+def test_failures_of_any_server_through_the_gateway_over_http(program):
+    with serving() as upstream, listening(upstream.url) as process:
+        lines = program.call(WEAK_OVER_HTTP, [f"http://127.0.0.1:{process.port}/mcp"])
+
+    check_upgraded(program, lines, WEAK_OVER_HTTP)

@@ -31,6 +31,9 @@ STATUSES = {
     "redir_loop": (307, "text/plain", "", ["location: /mcp"]),
 }
 
+#: Tools that are listed, for clients that call no others.
+LISTED = ("ok", "iserr", "sse_error", "rpc_error", "s429", "s502html", "html200", "sse_cut", "close")
+
 GOOD = {"content": [{"type": "text", "text": "fine"}]}
 BAD = {"isError": True, "content": [{"type": "text", "text": "HTTP 503 from warehouse"}]}
 HEADED = {
@@ -177,6 +180,7 @@ class RemoteServer:
                 {"name": "headed", "inputSchema": HEADED},
                 {"name": "typed", "inputSchema": {"type": "object"}, "outputSchema": TYPED},
                 {"name": "safe", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+                *({"name": name, "inputSchema": {"type": "object"}} for name in LISTED),
             ]
             return await self.json(writer, {**base, "result": {**extra, "tools": tools}})
         if method != "tools/call":

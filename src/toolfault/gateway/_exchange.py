@@ -247,7 +247,7 @@ class Exchange:
 
         fault = fault_for_status(status, headers, body)
         fault.facts.update(id=self._new_id(), origin="upstream")
-        return self._replace(call, fault, {})
+        return self._replace(call, fault)
 
     def repeat(self, call: Call, decision: Decision, state: RetryState | None) -> Decision:
         """
@@ -283,14 +283,14 @@ class Exchange:
         replaced = self._result(result, call.tool, call.arguments)
         if replaced is None:
             return UNCHANGED
-        return Replace({**message, "result": replaced[0]}, replaced[1])
+        return Replace(_rewrite(message, "result", replaced[0]), replaced[1])
 
     def _task_result(self, call: Call, message: Mapping[str, Any]) -> Decision:
         result = as_object(message.get("result"))
         replaced = self._result(result, self._tasks.get(str(call.params.get("taskId"))), None)
         if replaced is None:
             return UNCHANGED
-        return Replace({**message, "result": replaced[0]}, replaced[1])
+        return Replace(_rewrite(message, "result", replaced[0]), replaced[1])
 
     def _task(self, message: Mapping[str, Any]) -> Decision:
         task = as_object(message.get("result"))
@@ -298,7 +298,7 @@ class Exchange:
         replaced = self._result(as_object(task.get("result")), tool, None)
         if replaced is None:
             return UNCHANGED
-        return Replace({**message, "result": {**task, "result": replaced[0]}}, replaced[1])
+        return Replace(_rewrite(message, "result", {**task, "result": replaced[0]}), replaced[1])
 
     def _note_task(self, call: Call, result: Mapping[str, Any]) -> None:
         task_id = as_object(result.get("task", result)).get("taskId")
@@ -380,7 +380,7 @@ class Exchange:
             return UNCHANGED
         fault = self._finish(fault)
         if self._options.protocol_errors == "lift":
-            return self._replace(call, fault, message)
+            return self._replace(call, fault)
         return self._keep(message, members, fault)
 
     def _read_error(self, call: Call, error: object, text: object) -> ToolFault | None:
@@ -407,7 +407,7 @@ class Exchange:
         changed = {**error, "data": {**safe, **ours}}
         if isinstance(error.get("message"), str):
             changed["message"] = self._guard.safe_text(error["message"])
-        return Replace({**message, "error": changed}, fault)
+        return Replace(_rewrite(message, "error", changed), fault)
 
     # ---- our own answers
 
@@ -431,28 +431,26 @@ class Exchange:
 
     def _own(self, call: Call, fault: ToolFault) -> Replace:
         fault.facts.update(id=self._new_id(), origin="gateway")
-        return self._replace(call, fault, {})
+        return self._replace(call, fault)
 
-    def _replace(self, call: Call, fault: ToolFault, message: Mapping[str, Any]) -> Replace:
+    def _replace(self, call: Call, fault: ToolFault) -> Replace:
         """
         Return the answer that tells a fault: a result for calls of tools, else an error.
 
         Args:
             call: The request.
             fault: The failure.
-            message: The answer as it came; its unknown members stay.
         """
-        rest = {key: value for key, value in message.items() if key not in _ENDS}
-        base = {"jsonrpc": "2.0", "id": call.id, **rest}
+        base = {"id": call.id}
         if call.method != CALL:
             facts = self._guard.to_result(fault, structured=False).get("_meta", {})
             text = fault.envelope.message
             error = {"code": _INTERNAL_ERROR, "message": text, "data": facts}
-            return Replace({**base, "error": error}, fault)
+            return Replace(_rewrite(base, "error", error), fault)
         result = self._guard.to_result(fault, structured=self._has_room(call.tool))
         if call.is_modern:
             result = {"resultType": "complete", **result}
-        return Replace({**base, "result": result}, fault)
+        return Replace(_rewrite(base, "result", result), fault)
 
     # ---- listings
 
@@ -464,7 +462,7 @@ class Exchange:
         widened = [self._widen(tool) if is_object(tool) else tool for tool in listed]
         if all(map(is_, widened, listed)):
             return UNCHANGED
-        return Replace({**message, "result": {**result, "tools": widened}})
+        return Replace(_rewrite(message, "result", {**result, "tools": widened}))
 
     def _widen(self, tool: dict[str, Any]) -> dict[str, Any]:
         """
@@ -483,8 +481,13 @@ class Exchange:
             self._tools[name] = tool
 
 
-#: The members of a message that a replaced answer writes anew.
-_ENDS: Final = frozenset({"jsonrpc", "id", "result", "error"})
+def _rewrite(message: Mapping[str, Any], member: str, value: object) -> dict[str, Any]:
+    """
+    Return an answer with another result or error.
+
+    Further members of the message go: clients that parse strictly drop a message with any.
+    """
+    return {"jsonrpc": "2.0", "id": message.get("id"), member: value}
 
 
 def _has_envelope(result: Mapping[str, Any]) -> bool:

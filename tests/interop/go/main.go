@@ -1,4 +1,4 @@
-// interop CALLS COMMAND [ARGUMENT...]: list the tools, make the calls, print a line of JSON for each.
+// interop CALLS (URL | COMMAND [ARGUMENT...]): list the tools, make the calls, print a line of JSON for each.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -18,10 +19,14 @@ func main() {
 	}
 	server := exec.Command(os.Args[2], os.Args[3:]...)
 	server.Stderr = os.Stderr
+	var transport mcp.Transport = &mcp.CommandTransport{Command: server}
+	if strings.HasPrefix(os.Args[2], "http://") {
+		transport = &mcp.StreamableClientTransport{Endpoint: os.Args[2]}
+	}
 
 	ctx := context.Background()
 	client := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: server}, nil)
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
