@@ -2,8 +2,10 @@
 A low-level `Server` behind a guard, through real clients: every failure, over every transport, in both eras.
 """
 
+import gc
 import json
 import logging
+import weakref
 from functools import partial
 
 import anyio
@@ -707,3 +709,35 @@ def test_a_listing_is_read_until_the_tool_is_found(name, arguments, pages):
 
     assert result.is_error is not (arguments == {"n": 1} and name == "t1")
     assert asked == list(range(pages))
+
+
+PLUGIN = """
+class SoldOut(Exception):
+    pass
+
+def meaning(exc):
+    return "quota_exceeded"
+
+@guarded(expect={SoldOut: meaning})
+async def order():
+    raise SoldOut("No more of it")
+"""
+
+
+def test_a_dropped_plugin_is_freed_though_its_rules_hold_its_functions():
+    plugins = [{"__name__": "plugin", "guarded": guarded}]
+    exec(PLUGIN, plugins[0])
+    function = weakref.ref(plugins[0]["order"])
+
+    async def call(ctx, params):
+        return await plugins[0]["order"]()
+
+    server = server_of([tool("order")], call)
+    results = called(server, ("order", {}), ("order", {}))
+    plugins.clear()
+    gc.collect()
+
+    for result in results:
+        assert_fault(result, code="quota_exceeded")
+    assert function() is None
+    assert server.get_request_handler("tools/call") is not None

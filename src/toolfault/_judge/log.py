@@ -89,7 +89,7 @@ class Reporter:
             line = _line(case, finding, fault, original)
             extra = {
                 "tool": tool,
-                "code": fault.code.value,
+                "code": fault.code._value_,
                 "id": fault.facts.get("id"),
                 "origin": fault.facts.get("origin"),
                 "original": original,

@@ -5,10 +5,19 @@ What all kinds of servers share: one guard, options of tools, schemas that admit
 from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from mcp.types import CallToolResult, Tool
 
-from toolfault.hosting import Call, Guard, last_resort, log, log_exception, widen_schema
+from toolfault.hosting import (
+    Call,
+    Guard,
+    GuardOptions,
+    last_resort,
+    log,
+    log_exception,
+    widen_schema,
+)
 from toolfault.integrations.mcp._compat import IS_1, OUTPUT_SCHEMA, copy_schema
 from toolfault.integrations.mcp._declared import Watch, code_of, publish_codes
 from toolfault.integrations.mcp._guarded import options_of
@@ -19,6 +28,9 @@ from toolfault.integrations.mcp._returned import adopt_error_result
 #: How many tools' widened schemas are kept; a server whose tools change their names all the time
 #: starts anew.
 _MAX_SCHEMAS: Final = 4096
+
+#: Where a function keeps the guards that its options make, by the guard of the server.
+_GUARDS: Final = "__toolfault_guards__"
 
 #: How much of a tool's name is logged, in characters.
 _MAX_NAME: Final = 128
@@ -47,10 +59,26 @@ class Host:
 
     def guard_for(self, function: object) -> Guard:
         """
-        Return the guard with the options that a function brings.
+        Return the guard with the options that a function brings; made once, and kept there.
         """
         options = options_of(function)
-        return self.guard.with_options(**options) if options else self.guard
+        if not options:
+            return self.guard
+        # On the function itself: its rules may hold it, and a table of ours would keep it alive.
+        guards: WeakKeyDictionary[Guard, tuple[GuardOptions, Guard]] | None
+        guards = getattr(function, _GUARDS, None)
+        if guards is None:
+            guards = WeakKeyDictionary()
+            try:
+                setattr(function, _GUARDS, guards)
+            except Exception:  # noqa: BLE001 -- any object may be a tool
+                return self.guard.with_options(**options)
+        # A wrapper copies what stands on the function that it wraps.
+        made_of, guard = guards.get(self.guard, (None, self.guard))
+        if made_of != options:
+            guard = self.guard.with_options(**options)
+            guards[self.guard] = options, guard
+        return guard
 
     # Failures
 

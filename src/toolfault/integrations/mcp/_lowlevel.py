@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final, cast
-from weakref import WeakKeyDictionary
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -81,7 +80,6 @@ class _Installed:
 
     def __init__(self, server: Server[Any], guard: Guard) -> None:
         self._host = Host(guard)
-        self._guards: WeakKeyDictionary[Any, Guard] = WeakKeyDictionary()
         self._listing = Listing()
         self._list: Handler | None = None
         self._declared: tuple[str, ...] = ()
@@ -184,7 +182,9 @@ class _Installed:
         params: CallToolRequestParams,
     ) -> CallToolResult:
         call = self._call(handler, dispatch, params)
-        return self._host.adopt(result, self._guard_of(call), call, self._tool_info(call, dispatch))
+        return self._host.adopt(
+            result, self._host.guard_for(call.function), call, self._tool_info(call, dispatch)
+        )
 
     async def _answer(
         self,
@@ -200,7 +200,7 @@ class _Installed:
         elif type(exc) is NoResult:
             phase = "output"
         call = replace(self._call(handler, dispatch, params), phase=phase)
-        guard = self._guard_of(call)
+        guard = self._host.guard_for(call.function)
         raise_if_it_must_pass(exc, guard, call)
         try:
             return await self._judge(exc, call, dispatch)
@@ -221,7 +221,7 @@ class _Installed:
         placed = self._tool_info(call, dispatch)
         if type(exc) is NoResult:
             placed = placed._replace(codes=())
-        return self._host.answer(exc, self._guard_of(call), call, placed)
+        return self._host.answer(exc, self._host.guard_for(call.function), call, placed)
 
     def _call(self, handler: Handler, dispatch: Dispatch, params: CallToolRequestParams) -> Call:
         return Call(
@@ -229,16 +229,6 @@ class _Installed:
             arguments=params.arguments or {},
             function=dispatch.function or handler,
         )
-
-    def _guard_of(self, call: Call) -> Guard:
-        function = call.function
-        try:
-            known = self._guards.get(function)
-            if known is None:
-                known = self._guards[function] = self._host.guard_for(function)
-        except TypeError:  # a callable object that can't be hashed or referred to weakly
-            return self._host.guard_for(function)
-        return known
 
     def _tool_info(self, call: Call, dispatch: Dispatch) -> ToolInfo:
         known: Listed | None = dispatch.known
