@@ -114,7 +114,7 @@ class Maker:
 
     def answer(self) -> dict[str, Any]:
         """
-        Make one answer: a result, bare or in a response, an error of JSON-RPC, or a task.
+        Make one answer: a result, bare or in a response, an error likewise, or a task.
         """
         response = {"jsonrpc": "2.0", "id": 1}
         return self.pick(
@@ -124,4 +124,5 @@ class Maker:
             {**response, "result": self.result()},
             {**response, "error": self.error()},
             self.task(),
+            self.pick(self.error(), self.envelope(), {"code": 0, "message": "success"}),
         )

@@ -1,6 +1,7 @@
 /**
- * Texts of a peer, made safe to show (W17, W30): without control characters, cut to size, and with the values of
- * members that are named as secrets redacted. The suite `redact` asks for more than this example does.
+ * Texts of a peer, made safe to show (W17, W30): without control characters, cut to size, and
+ * with the values of members that are named as secrets redacted. The suite `redact` asks for more
+ * than this example does.
  */
 
 import type { Envelope } from "./envelope.js";

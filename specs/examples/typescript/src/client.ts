@@ -1,8 +1,10 @@
 /**
- * Calls the tools of an MCP server over stdio, repeats what is safe to repeat, and prints what it read of each answer.
+ * Calls the tools of an MCP server over stdio, repeats what is safe to repeat, and prints what it
+ * read of each answer.
  *
- * `node build/client.js CALLS COMMAND [ARGUMENT...]`: CALLS is a JSON array of objects with `name` and `arguments`,
- * and `idempotent` where the caller knows. It prints a line of JSON for each call.
+ * `node build/client.js CALLS COMMAND [ARGUMENT...]`: CALLS is a JSON array of objects with
+ * `name` and `arguments`, and `idempotent` where the caller knows. It prints a line of JSON for
+ * each call.
  */
 
 import { spawn } from "node:child_process";

@@ -12,7 +12,10 @@ export function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** The object that a text is, without blanks around it; undefined if it is none, or too long (W30). */
+/**
+ * The object that a text is, without blanks around it; undefined if it is none, or too long
+ * (W30).
+ */
 export function objectInText(text: string): JsonObject | undefined {
   if (text.length > 65536 || !text.trimStart().startsWith("{")) return undefined;
   try {
@@ -29,7 +32,10 @@ export function isJsonText(text: string): boolean {
   return text.trimStart().startsWith("[") && objectInText(`{"array":${text}}`) !== undefined;
 }
 
-/** One member of an object as it is written: E23 and E25 need to see the text of a number, and repetitions. */
+/**
+ * One member of an object as it is written: E23 and E25 need to see the text of a number, and
+ * repetitions.
+ */
 export interface Member {
   name: string;
   text: string;
@@ -37,7 +43,9 @@ export interface Member {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
-/** The members of the object that a valid JSON text is, in their order; none for any other value. */
+/**
+ * The members of the object that a valid JSON text is, in their order; none for any other value.
+ */
 export function membersOf(text: string): Member[] {
   const tokens = text.match(TOKEN) ?? [];
   const members: Member[] = [];

@@ -3,7 +3,9 @@
 import { readFileSync } from "node:fs";
 import type { Tables } from "./tables.js";
 
-/** The folder of the specification: the one that is named, else the one that this example lies in. */
+/**
+ * The folder of the specification: the one that is named, else the one that this example lies in.
+ */
 export function specsAt(path: string | undefined): URL {
   if (path === undefined) return new URL("../../../", import.meta.url);
   return new URL(`${path}/`, "file:///");

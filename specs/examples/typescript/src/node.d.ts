@@ -1,4 +1,7 @@
-/** The few functions of Node that the programs use, so that TypeScript is the only thing to install. */
+/**
+ * The few functions of Node that the programs use, so that TypeScript is the only thing to
+ * install.
+ */
 
 declare module "node:fs" {
   export function readFileSync(path: string | URL, encoding: "utf8"): string;

@@ -68,6 +68,18 @@ function isFlagged(result: JsonObject): boolean {
   );
 }
 
+type RpcError = JsonObject & { code: number; message: string };
+
+function isRpcError(value: JsonObject): value is RpcError {
+  return Number.isInteger(value["code"]) && typeof value["message"] === "string";
+}
+
+/** W29: many HTTP APIs answer a success with the members of an error. */
+function saysSuccess({ code, message }: RpcError): boolean {
+  const words = /^\W{0,8}(?:ok|okay|success|successful|succeeded|done)\W{0,8}$/i;
+  return (code >= 200 && code < 300) || (code >= 0 && words.test(message));
+}
+
 class Reader {
   constructor(
     private readonly tables: Tables,
@@ -81,6 +93,7 @@ class Reader {
     if (isResult || member(answer, "structuredContent") !== null) {
       return isFlagged(answer) ? this.result(answer) : undefined;
     }
+    if (isRpcError(answer)) return saysSuccess(answer) ? undefined : this.rpcError(answer);
     if (isObject(answer["task"])) return this.open(answer["task"], wrappers - 1);
     if (isObject(answer["result"])) return this.open(answer["result"], wrappers - 1);
     const status = answer["status"];
@@ -89,8 +102,9 @@ class Reader {
     if (isObject(error)) return this.rpcError(error);
     if (error !== null) return this.prose(typeof error === "string" ? [error] : [], "unknown", {});
     const said = member(answer, "statusMessage");
-    const isTask = "taskId" in answer;
-    return isTask ? this.prose(typeof said === "string" ? [said] : [], "internal", {}) : undefined;
+    if ("taskId" in answer)
+      return this.prose(typeof said === "string" ? [said] : [], "internal", {});
+    return wholeIn("structured_content", answer, [], {});
   }
 
   // ---- results
@@ -188,10 +202,9 @@ class Reader {
 
   /** W28. */
   private rpcError(error: JsonObject): Found {
-    const { code: number, message } = error;
-    const isRpc =
-      typeof number === "number" && Number.isInteger(number) && typeof message === "string";
-    if (!isRpc) return this.weakIn("jsonrpc_error", error, [], {}) ?? this.prose([], "unknown", {});
+    if (!isRpcError(error))
+      return this.weakIn("jsonrpc_error", error, [], {}) ?? this.prose([], "unknown", {});
+    const { message } = error;
     const data = asObject(error["data"]);
     const ours = asObject(data[META_KEY]);
     const facts = factsOf(ours);
@@ -207,7 +220,7 @@ class Reader {
     }
     const failure = this.toolFailure(asObject(data[TOOL_FAILURE_KEY]), [message], facts);
     if (failure !== undefined) return { ...failure, foundIn: "jsonrpc_error", received: error };
-    return this.rpcWords(number, message, error, facts);
+    return this.rpcWords(error.code, message, error, facts);
   }
 
   private rpcWords(number: number, message: string, error: JsonObject, facts: JsonObject): Found {

@@ -1,4 +1,7 @@
-/** Reads answers, one line of JSON each, and prints what it found: `node build/reader.js [SPECS] < ANSWERS`. */
+/**
+ * Reads answers, one line of JSON each, and prints what it found: `node build/reader.js [SPECS] <
+ * ANSWERS`.
+ */
 
 import { argv, stdin } from "node:process";
 import { createInterface } from "node:readline";

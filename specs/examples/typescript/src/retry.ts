@@ -1,4 +1,7 @@
-/** Whether a failed call is repeated, and after how long (retry.md, R1 to R16). Times are in seconds. */
+/**
+ * Whether a failed call is repeated, and after how long (retry.md, R1 to R16). Times are in
+ * seconds.
+ */
 
 import type { Code } from "./envelope.js";
 import { flagOf } from "./envelope.js";

@@ -1,6 +1,6 @@
 /**
- * Runs the vectors of the classes server and client: `node build/runner.js [SPECS]`, where SPECS is the folder of the
- * specification, this one if it is left out. It fails if a case does.
+ * Runs the vectors of the classes server and client: `node build/runner.js [SPECS]`, where SPECS
+ * is the folder of the specification, this one if it is left out. It fails if a case does.
  */
 
 import { readdirSync } from "node:fs";
@@ -45,7 +45,10 @@ interface Suite {
 
 const tables = loadTables(SPECS);
 
-/** Parts of the class server for those who judge what an upstream answered, or redact; this example does not. */
+/**
+ * Parts of the class server for those who judge what an upstream answered, or redact; this
+ * example does not.
+ */
 const NOT_HERE: Readonly<Record<string, string>> = {
   "read-prose": "This example reads prose by the exact classifier.",
   redact: "This example redacts only what stands beside a name.",

@@ -1,4 +1,7 @@
-/** A small MCP server over stdio whose tools fail: `node build/server.js`. Its failures are for any client to read. */
+/**
+ * A small MCP server over stdio whose tools fail: `node build/server.js`. Its failures are for
+ * any client to read.
+ */
 
 import { stdin, stdout } from "node:process";
 import { createInterface } from "node:readline";

@@ -1,4 +1,7 @@
-/** The tables of the specification that a reader needs, as data: words, HTTP statuses, numbers of JSON-RPC. */
+/**
+ * The tables of the specification that a reader needs, as data: words, HTTP statuses, numbers of
+ * JSON-RPC.
+ */
 
 import { type Category, type Code, DEFAULTS } from "./envelope.js";
 

@@ -1,4 +1,7 @@
-/** How long somebody asks to wait: one spelling, a member, headers (retry.md, R18). Times are in seconds. */
+/**
+ * How long somebody asks to wait: one spelling, a member, headers (retry.md, R18). Times are in
+ * seconds.
+ */
 
 import { type Json, isObject } from "./json.js";
 
