@@ -19,7 +19,7 @@ LAYERS = [
     {"_record", "_redact", "_causes", "_schema"},
     {"_tracebacks"},
     {"_envelope", "_verdict"},
-    {"errors", "_advice", "_meanings", "_retry_after"},
+    {"errors", "_meanings", "_retry_after"},
     {"_registry", "_prose", "_wire", "_untrusted"},
     {"rules", "dialects"},
     {"_judge", "_read"},

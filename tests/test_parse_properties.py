@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mcp.types import CallToolResult
 
 from toolfault import McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault, parse, suspect
-from toolfault._advice import inert
 from toolfault._codes import DEFAULTS
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
+from toolfault._meanings.sentences import inert
 from toolfault._meanings.words import meaning_of
 from toolfault._names import META_KEY, TOOL_FAILURE_KEY
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from toolfault import Guard, McpErrorCode, parse
-from toolfault._advice import advice_for
 from toolfault._judge.case import Call
+from toolfault._meanings.sentences import advice_for
 from toolfault._verdict import Verdict
 from toolfault.rules.http import verdict_for
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Final
 
-from toolfault._advice import advice_for, with_advice
 from toolfault._json import JsonCopier
+from toolfault._meanings.sentences import advice_for, with_advice
 from toolfault._names import META_KEY, META_VERSION, public
 from toolfault._text import encodable, safe_str
 from toolfault._tracebacks import log_exception

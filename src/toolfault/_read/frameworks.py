@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
-from toolfault._advice import read_advice
 from toolfault._json import MAX_JSON, as_mapping, is_array, is_mapping, try_json
+from toolfault._meanings.sentences import read_advice
 from toolfault._read.result import member, read
 from toolfault._text import pattern, safe_str
 from toolfault._untrusted import decode_envelope

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
-from toolfault._advice import read_advice
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_category, fold_code
 from toolfault._json import as_flag, as_mapping, is_array, is_mapping, is_text, try_json
 from toolfault._meanings.http import CONTENDED
 from toolfault._meanings.jsonrpc import FREE_WORDS, meaning_with_words
+from toolfault._meanings.sentences import read_advice
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
 from toolfault._retry_after import member_wait, parse_seconds, wait_in_json, wait_in_prose

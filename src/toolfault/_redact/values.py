@@ -37,7 +37,7 @@ def redacting_copier(
         room: How many characters are copied in all.
     """
     return JsonCopier(
-        text=lambda text, name: redact_named(name, encodable(text), redact),
+        text=lambda text, name: redact_member(name, encodable(text), redact),
         number=lambda number, name: _redact_number(name, number, redact),
         key=lambda key: redact(encodable(safe_str(key))),
         other=lambda item: redact(encodable(safe_str(item))),
@@ -59,7 +59,7 @@ def _redact_number(name: str, number: float, redact: Callable[[str], str]) -> fl
     return number if redact(pair) == pair else REMOVED
 
 
-def redact_named(name: str, text: str, redact: Callable[[str], str]) -> str:
+def redact_member(name: str, text: str, redact: Callable[[str], str]) -> str:
     """
     Redact a text that stands under a name: what is harmless by itself may be a secret there.
     """

@@ -17,8 +17,8 @@ from typing import (
     runtime_checkable,
 )
 
-from toolfault._advice import text_for_model
 from toolfault._codes import McpErrorCode
+from toolfault._meanings.sentences import text_for_model
 from toolfault._text import one_line
 from toolfault._wire import to_result
 from toolfault.errors import ToolFault

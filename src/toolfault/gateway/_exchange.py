@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any, Final, TypeAlias
 
-from toolfault._advice import advice_for
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted
 from toolfault._guard import Guard
 from toolfault._json import as_flag
 from toolfault._meanings.jsonrpc import ASKS_CLIENT
+from toolfault._meanings.sentences import advice_for
 from toolfault._names import META_KEY
 from toolfault._read.parse import parse
 from toolfault._read.result import texts_of
