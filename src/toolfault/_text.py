@@ -406,13 +406,13 @@ def telling_lines(text: str) -> str:
     first, *others = text.strip()[:WINDOW].splitlines() or [""]
     lines = [first]
     for line in others[:_MAX_TOLD]:
-        if _labelled(line) or lines[-1].rstrip().endswith(":"):
+        if pattern(_LABEL).match(line) or lines[-1].rstrip().endswith(":"):
             lines.append(line.strip())
     return " ".join(lines).strip()
 
 
 _MAX_TOLD: Final = 50
-_labelled = re.compile(r"\s*(?:stderr|hint|reason|caused by|error)\s*:", re.IGNORECASE).match
+_LABEL: Final = r"(?i)\s{0,80}(?:stderr|hint|reason|caused by|error)\s{0,80}:"
 
 
 def quote(text: str) -> str:
@@ -433,7 +433,7 @@ def one_line(text: str) -> str:
 _SEEN: Final = WINDOW - 256
 _END: Final = 3900
 
-_left_out = re.compile(r"\[(\d{1,18}) characters left out\]").search
+_LEFT_OUT: Final = r"\[(\d{1,18}) characters left out\]"
 
 
 def ends_of(text: str) -> str:
@@ -460,7 +460,7 @@ def cut_middle(text: str, limit: int) -> str:
     tail = text.encode("utf-8", "surrogatepass")[-(limit // 4) :].decode("utf-8", "ignore")
     tail = tail.partition("\n")[2] or tail.partition(" ")[2] or tail
     count = len(text) - len(head) - len(tail)
-    if (mark := _left_out(text, len(head), len(text) - len(tail))) is not None:
+    if (mark := pattern(_LEFT_OUT).search(text, len(head), len(text) - len(tail))) is not None:
         count += int(mark[1]) - len(mark[0])
     return f"{head} [{count} characters left out] …{tail}"
 

@@ -4,10 +4,10 @@ The meanings of the codes of AWS errors, as HTTP statuses.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from toolfault._meanings.http import read_status
+from toolfault._text import pattern
 from toolfault._verdict import Verdict
 
 
@@ -24,46 +24,43 @@ LOGIN_CODES: Final = frozenset(
 
 #: Codes that mean what an HTTP status means, whatever status they come with. The first that fits
 #: decides.
-_STATUSES: Final = tuple(
-    (re.compile(pattern).search, status)
-    for pattern, status in (
-        (r"Throttl|^TooManyRequests?(?:Exception)?$|ThroughputExceeded|^SlowDown$", 429),
-        # One of the SDK's own list of throttling codes, although some services mean a hard quota by
-        # it.
-        (r"^(?:Request|Bandwidth)LimitExceeded|^LimitExceededException$", 429),
-        (
-            r"AccessDenied|^AuthorizationError|^Unauthorized(?:Operation|Exception)?$|^NotAuthorized|^Forbidden",
-            403,
-        ),
-        (r"^(?:TransactionInProgress|TransactionConflict|PriorRequestNotComplete)", 503),
-        (
-            r"^(?:InternalFailure|InternalError|InternalServer(?:Error|Exception)|InternalServiceError)",
-            500,
-        ),
-        (r"^ServiceUnavailable", 503),
-        (r"^RequestTimeout", 408),
-        (r"^ConditionalCheckFailed|^PreconditionFailed", 412),
-        (r"^NoSuch|NotFound|^NonExistent|\.NonExistent", 404),
-        (r"^Validation", 422),
-        (r"SizeLimitExceeded|TooLarge", 413),
-    )
+_STATUSES: Final = (
+    (r"Throttl|^TooManyRequests?(?:Exception)?$|ThroughputExceeded|^SlowDown$", 429),
+    # One of the SDK's own list of throttling codes, although some services mean a hard quota by
+    # it.
+    (r"^(?:Request|Bandwidth)LimitExceeded|^LimitExceededException$", 429),
+    (
+        r"AccessDenied|^AuthorizationError|^Unauthorized(?:Operation|Exception)?$|^NotAuthorized|^Forbidden",
+        403,
+    ),
+    (r"^(?:TransactionInProgress|TransactionConflict|PriorRequestNotComplete)", 503),
+    (
+        r"^(?:InternalFailure|InternalError|InternalServer(?:Error|Exception)|InternalServiceError)",
+        500,
+    ),
+    (r"^ServiceUnavailable", 503),
+    (r"^RequestTimeout", 408),
+    (r"^ConditionalCheckFailed|^PreconditionFailed", 412),
+    (r"^NoSuch|NotFound|^NonExistent|\.NonExistent", 404),
+    (r"^Validation", 422),
+    (r"SizeLimitExceeded|TooLarge", 413),
 )
 
-_hard_limit = re.compile(r"(?:Limits?|Quota(?:PerResource)?)Exceeded").search
+_HARD_LIMIT: Final = r"(?:Limits?|Quota(?:PerResource)?)Exceeded"
 
 
 def status_for(code: str) -> int | None:
     """
     Return the HTTP status that means what a code means, or None if the code is not known.
     """
-    return next((status for fits, status in _STATUSES if fits(code)), None)
+    return next((status for form, status in _STATUSES if pattern(form).search(code)), None)
 
 
 def is_hard_limit(code: str) -> bool:
     """
     Tell whether a code speaks of a quota that waiting does not reset.
     """
-    if _hard_limit(code) is None or "SizeLimit" in code:
+    if pattern(_HARD_LIMIT).search(code) is None or "SizeLimit" in code:
         return False
     return status_for(code) != 429
 

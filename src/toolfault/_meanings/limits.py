@@ -12,7 +12,8 @@ from typing import Final
 from toolfault._text import pattern
 
 
-_FINAL: Final = (
+#: A limit that stays reached until somebody pays or grants, in lower case.
+FINAL: Final = (
     r"insufficient[_ -]?(?:quota|balance|credits?|funds)|credit balance is too low|out of credits"
     r"|\bpayment required\b|storage ?quota|disk quota"
 )
@@ -36,7 +37,7 @@ def is_final(text: str) -> bool:
     """
     Tell whether a lower-case text says that a limit stays reached until somebody pays or grants.
     """
-    return pattern(_FINAL).search(text) is not None
+    return pattern(FINAL).search(text) is not None
 
 
 def names_window(text: str) -> bool:

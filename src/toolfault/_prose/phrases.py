@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
-from toolfault._meanings import grpc, http
+from toolfault._meanings import grpc, http, limits
 from toolfault._meanings.jsonrpc import CLIENT_LACKS, SESSION_GONE
 from toolfault._verdict import Family, Verdict
 
@@ -152,6 +152,8 @@ _FRAGMENTS: Final = {
         r"security |session )?token|"
         r"credentials?|password|jwt)"
     ),
+    # A parser's token: "invalid token ';' at line 3".
+    "@in_syntax": r"(?: [^\w\s]{1,3})? (?:at|near|on line)\b|:? (?:<eof>|unexpected |end of )",
     "@is": r"(?:was |is |has been |already |is already )?",
 }
 
@@ -292,15 +294,12 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
     # Limits, before "not allowed" and before the noun "timeout".
     (
         _UNPAID,
-        "insufficient|credit|payment required|billing|disk quota",
+        "insufficient|credit|payment required|billing|quota",
         (
-            (
-                r"insufficient[_ ](?:quota|credit|fund|balance)|credit balance is too low|"
-                r"payment required|out of credits"
-            ),
+            limits.FINAL,
             (
                 r"plan and billing|billing (?:hard )?limit|billing (?:is |account )?(?:not|"
-                r"inactive|disabled)|disk quota"
+                r"inactive|disabled)"
             ),
         ),
     ),
@@ -445,7 +444,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
         "scheme|url|uri|protocol|hostname|connection string",
         (
             r"\binvalid (?:connection string|scheme|url|uri|protocol|hostname)",
-            r"(?:malformed|unsupported) (?:url|uri|scheme|protocol)|unsupported url scheme",
+            r"(?:malformed|unsupported) (?:url|uri|scheme|protocol)",
             r"\bno scheme supplied|unknown (?:url|protocol) (?:scheme|type)",
         ),
     ),
@@ -478,7 +477,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"access_denied)|\begress\b"
             ),
             (
-                r"network blocked|blocked by (?:\w{1,20} ){0,2}(?:policy|firewall|proxy|"
+                r"blocked by (?:\w{1,20} ){0,2}(?:policy|firewall|proxy|"
                 r"administrator|sandbox)"
             ),
             r"robots\.txt[^\n]{0,160}(?:specif|disallow|not allow|prohibit|forbid)|\bssrf\b",
@@ -749,7 +748,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
             r"disabled by (?:the )?(?:configuration|administrator|policy|operator)",
             (
                 r"\b(?:invalid|incorrect|bad|expired|missing|no) (?:\w{1,20} )?(?:@secret|"
-                r"login)\b(?! (?:at|near)\b| in (?!(?:the |your )?(?:config|settings|env|header)))"
+                r"login)\b(?!@in_syntax| in (?!(?:the |your )?(?:config|settings|env|header)))"
             ),
             (
                 r"\b@secrets? (?:is |are |was |were |has |have |been |not |no ){1,3}(?:invalid|"
@@ -863,7 +862,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"type)\b[^\n]{0,80}not exist"
             ),
             r"no such (?:table|column|index)|\bwrongtype\b|duplicate (?:key|entry|column)",
-            r"violates [^\n]{0,80}constraint|invalid input syntax|division by zero",
+            r"violates [^\n]{0,80}constraint|division by zero",
             r"unknown (?:column|table|database|command)|value out of range|integer out of range",
             r"constraint failed",
         ),
@@ -928,7 +927,7 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"\bdomain error"
             ),
             (
-                r"\boverflow|(?:is|are) required|\brequire[sd]?\b|cannot (?:be|specify|use|find|"
+                r"\boverflow|\brequire[sd]?\b|cannot (?:be|specify|use|find|"
                 r"create|parse|have)"
             ),
             (
