@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +50,7 @@ else:
     proxy.run("http", host="127.0.0.1", port=int(front), show_banner=False, log_level="CRITICAL")
 """
 
-INITIALIZE = {
+INITIALIZE: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
     "clientInfo": {"name": "bench", "version": "1"},
@@ -185,7 +185,7 @@ def time_calls(wire: Wire, tool: str, times: int) -> float:
     """
     spent: list[float] = []
     for number in range(times):
-        params = {"name": tool, "arguments": {}}
+        params: dict[str, Any] = {"name": tool, "arguments": {}}
         message = {"jsonrpc": "2.0", "id": number + 10, "method": "tools/call", "params": params}
         start = time.perf_counter()
         answer = wire.ask(message)
@@ -272,7 +272,7 @@ def over_http(name: str, url: str, command: Callable[[int], list[str]] | None = 
 
 
 @contextmanager
-def listening(command: Callable[[int], list[str]]) -> Iterator[str]:
+def listening(command: Callable[[int], list[str]]) -> Generator[str]:
     """
     Run a process that listens on a free port; yield its URL as soon as it accepts connections.
     """
