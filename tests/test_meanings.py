@@ -13,6 +13,7 @@ from toolfault._meanings.grpc import STATUS as GRPC
 from toolfault._meanings.http import row_for
 from toolfault._meanings.words import list_words, meaning_of
 from toolfault._prose.careful import careful
+from toolfault.dialects import a2a, a2c_smcp
 from toolfault.rules import grpc, http
 
 
@@ -29,6 +30,32 @@ def facts(found):
     return envelope.code, envelope.category, envelope.retryable
 
 
+class Reported(Exception):
+    """
+    An exception of a client, which may hold a JSON-RPC error.
+    """
+
+    def __init__(self, text, error=None):
+        super().__init__(text)
+        self.error = error
+
+
+def carried(read):
+    """
+    The ways of a failure that a dialect carries on, each in all its forms, by their names.
+    """
+    forms = {
+        "A2A": a2a.encode,
+        "A2A over HTTP": lambda fault: a2a.encode(fault, binding="http"),
+        "A2C-SMCP": a2c_smcp.encode,
+        "A2C-SMCP, as a tool result": lambda fault: a2c_smcp.encode(fault, carrier="tool_result"),
+    }
+    return {
+        f"carried by {name}": lambda *asked, encode=encode: parse(encode(parse(read(*asked))))
+        for name, encode in forms.items()
+    }
+
+
 # ---- HTTP
 
 
@@ -41,6 +68,12 @@ WAYS_OF_A_STATUS = {
     "a JSON-RPC number": lambda status: parse({"code": status, "message": "no"}),
     "prose": lambda status: parse(text(f"HTTP {status}")),
     "prose, as axios writes it": lambda status: parse(text(f"Request failed with status code {status}")),
+    "an exception's text": lambda status: parse(Reported(f"HTTP {status}")),
+    "an answer of A2A over HTTP": lambda status: parse(
+        {"status": status, "body": {"error": {"code": status, "message": "no"}}}
+    ),
+    "a problem of HTTP": lambda status: parse({"status": status, "type": "about:blank", "title": "no"}),
+    **carried(lambda status: structured({"status": status})),
 }
 
 
@@ -71,6 +104,8 @@ WAYS_OF_GRPC = {
     ),
     "prose": lambda name: parse(text(f"rpc error: code = {name} desc = no")),
     "prose, as Python writes it": lambda name: parse(text(f"StatusCode.{name}: no")),
+    "an exception's text": lambda name: parse(Reported(f"StatusCode.{name}: no")),
+    **carried(lambda name: structured({"status": name, "message": "no"})),
 }
 
 
@@ -127,6 +162,8 @@ WAYS_OF_RPC = {
     "prose, as the Python SDK wraps it": lambda number, said: parse(
         text(f"Error executing tool x: MCP error {number}: {said}")
     ),
+    "an exception": lambda number, said: parse(Reported(said, {"code": number, "message": said})),
+    **carried(lambda number, said: {"code": number, "message": said}),
 }
 
 
@@ -161,6 +198,8 @@ WAYS_OF_A_WORD = {
     "a class name": lambda word: parse(structured({"type": word.title().replace("_", "") + "Error", "message": "no"})),
     "JSON in a text": lambda word: parse(text(json.dumps({"code": word, "message": "no"}))),
     "data of a JSON-RPC error": lambda word: parse({"code": -32603, "message": "no", "data": {"code": word}}),
+    "an exception's text": lambda word: parse(Reported(json.dumps({"code": word, "message": "no"}))),
+    **carried(lambda word: structured({"code": word, "message": "no"})),
 }
 
 
