@@ -17,8 +17,8 @@ from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
 from toolfault._meanings.sentences import inert
 from toolfault._meanings.words import meaning_of
 from toolfault._names import META_KEY, TOOL_FAILURE_KEY
+from toolfault._sanitize import MAX_CAUSES, sanitize
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
-from toolfault._untrusted import MAX_CAUSES, sanitize
 from toolfault._wire import Guidance, to_result
 from toolfault.hooks import Attempt
 from toolfault.hosting import model_text

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from toolfault import Disclosure, Guard, ToolFault
-from toolfault._record import MAX_RECORD, Record, sanitize_record
+from toolfault._bridge_record import MAX_RECORD, Record, sanitize_record
 from toolfault._redact import Redactor
 from toolfault._redact.values import redacting_copier
 from toolfault.hosting import Call

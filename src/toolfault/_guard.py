@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
-from toolfault._causes import leaves_of
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
+from toolfault._exception_chain import leaves_of
 from toolfault._json import is_mapping
 from toolfault._judge.caller_values import Hosts
 from toolfault._judge.case import Call, Case, Disclosure, Finding, Policy

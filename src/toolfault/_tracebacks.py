@@ -11,7 +11,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Final
 
-from toolfault._causes import cause_of, causes_of, leaves_of, members_of
+from toolfault._exception_chain import cause_of, causes_of, leaves_of, members_of
 from toolfault._logging import log
 from toolfault._names import class_name
 from toolfault._redact import Redactor

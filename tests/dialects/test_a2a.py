@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolfault._bridge_record import RECORD_KEY, MemoryStore, read_record
 from toolfault._codes import McpErrorCode
-from toolfault._record import RECORD_KEY, MemoryStore, read_record
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.a2a import ERRORS, A2AError, FieldViolation, protocol_droid
 from toolfault.dialects.a2a.protocol_droid import A2aError, Variant

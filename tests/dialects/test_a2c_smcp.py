@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfault import McpErrorCategory, McpErrorCode, ToolFault, parse
-from toolfault._record import MAX_RECORD, RECORD_KEY, MemoryStore
-from toolfault._untrusted import decode_envelope
+from toolfault._bridge_record import MAX_RECORD, RECORD_KEY, MemoryStore
+from toolfault._sanitize import decode_envelope
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects.a2c_smcp import (
     PROTOCOLS,

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolfault import McpErrorCategory, McpErrorCode, McpExecuteError, ToolFault
-from toolfault._record import MAX_RECORD, RECORD_FACT, Record, read_record, sanitize_record
+from toolfault._bridge_record import MAX_RECORD, RECORD_FACT, Record, read_record, sanitize_record
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES
 from toolfault.dialects import MemoryStore
 from toolfault.dialects._bridge import fits, inbound, original, outbound

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolfault import Guidance, McpErrorCategory, McpErrorCode, ToolFault, parse
+from toolfault._bridge_record import MAX_RECORD
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
 from toolfault._names import META_KEY
-from toolfault._record import MAX_RECORD
-from toolfault._untrusted import decode_envelope
+from toolfault._sanitize import decode_envelope
 from toolfault._wire import to_result
 from toolfault.dialects import MemoryStore, a2a, a2c_smcp, google_rpc, jsonrpc, problem_json, tool_failure
 

@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from toolfault import Guidance, ToolFault, parse
+from toolfault._bridge_record import RECORD_KEY, read_record
 from toolfault._codes import McpErrorCode
-from toolfault._record import RECORD_KEY, read_record
 from toolfault._wire import to_result
 from toolfault.dialects import a2a, a2c_smcp
 from toolfault.dialects._bridge import original

@@ -11,7 +11,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 import toolfault.integrations.mcp
 from toolfault import Guard
 from toolfault.integrations.mcp import guarded, install
-from toolfault.integrations.mcp._declared import Watch
+from toolfault.integrations.mcp._declared_codes import Watch
 from toolfault.testing import assert_fault
 
 

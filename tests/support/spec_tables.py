@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from toolfault import _retry_after as waits
-from toolfault import _text, _untrusted
+from toolfault import _sanitize, _text
+from toolfault._bridge_record import MAX_RECORD
 from toolfault._codes import DEFAULTS, McpErrorCode
 from toolfault._json import MAX_JSON
 from toolfault._meanings import grpc, http, jsonrpc, words
 from toolfault._read import parse, result
-from toolfault._record import MAX_RECORD
 from toolfault._redact.tokens import VENDORS
 from toolfault._retry import state
 from toolfault._retry.budget import Budget
@@ -205,11 +205,11 @@ def read_limits() -> Table:
             "message_bytes": _text.MESSAGE_BYTES,
             "hint_bytes": _text.HINT_BYTES,
             "cause_bytes": _text.CAUSE_BYTES,
-            "id_bytes": _untrusted.ID_BYTES,
+            "id_bytes": _sanitize.ID_BYTES,
         },
         "counts": {
-            "causes": _untrusted.MAX_CAUSES,
-            "violations": _untrusted._MAX_VIOLATIONS,
+            "causes": _sanitize.MAX_CAUSES,
+            "violations": _sanitize._MAX_VIOLATIONS,
             "content_blocks": result._MAX_BLOCKS,
             "wrappers": parse._MAX_DEPTH,
         },

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
-from toolfault._causes import any_cause_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._exception_chain import any_cause_of
 from toolfault._judge.caller_values import CallerValues, Hosts
 from toolfault._judge.deliberate import AuthorModules
 from toolfault._judge.refused_values import Refused

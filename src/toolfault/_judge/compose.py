@@ -13,9 +13,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolfault._causes import cause_of, causes_of, is_group, leaves_of
+from toolfault._bridge_record import MAX_RECORD, RECORD_FACT, sanitize_record
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._envelope import build_trusted
+from toolfault._exception_chain import cause_of, causes_of, is_group, leaves_of
 from toolfault._judge.case import (
     SILENT,
     Case,
@@ -32,7 +33,6 @@ from toolfault._judge.case import (
 from toolfault._judge.deliberate import is_raised_by_author
 from toolfault._meanings.rows import OPERATOR
 from toolfault._names import class_name, qualified_name
-from toolfault._record import MAX_RECORD, RECORD_FACT, sanitize_record
 from toolfault._redact.values import redacting_copier
 from toolfault._text import (
     CAUSE_BYTES,

@@ -16,8 +16,8 @@ import sys
 from dataclasses import replace
 from typing import Final
 
-from toolfault._causes import any_cause_of, is_group, leaves_of
 from toolfault._codes import McpErrorCode
+from toolfault._exception_chain import any_cause_of, is_group, leaves_of
 from toolfault._judge.arguments import (
     find_crashed_validator,
     judge_arguments,
@@ -56,8 +56,8 @@ from toolfault._judge.refused_values import Refused, find_refused, is_conversion
 from toolfault._meanings.violations import violations
 from toolfault._names import class_name, qualified_name
 from toolfault._prose.careful import careful
+from toolfault._sanitize import read_facts
 from toolfault._text import one_line, quote, safe_str, telling_lines, text_of
-from toolfault._untrusted import read_facts
 from toolfault._verdict import Family, Verdict
 from toolfault.errors import ToolFault
 from toolfault.rules.mcp import HOST_ERRORS

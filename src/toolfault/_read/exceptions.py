@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeGuard
 
-from toolfault._causes import causes_of, leaves_of
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._exception_chain import causes_of, leaves_of
 from toolfault._json import as_mapping, try_json
 from toolfault._meanings.jsonrpc import SESSION_GONE, UNREACHABLE
 from toolfault._names import qualified_name
@@ -21,9 +21,9 @@ from toolfault._prose.careful import peel
 from toolfault._read.jsonrpc import is_rpc_error, parse_rpc_error
 from toolfault._read.partial import Reader, iter_objects, read_advice_claim, read_claim
 from toolfault._read.result import member, texts_of
+from toolfault._sanitize import SILENT, build_envelope, decode_envelope, envelope_for_verdict
 from toolfault._text import WINDOW, text_of
 from toolfault._tracebacks import log_exception
-from toolfault._untrusted import SILENT, build_envelope, decode_envelope, envelope_for_verdict
 from toolfault._verdict import Verdict, replace
 from toolfault.errors import ToolFault
 from toolfault.rules import DEFAULT

@@ -20,8 +20,8 @@ from typing import Any, Final, TypeAlias
 from toolfault._json import MAX_JSON, as_mapping, is_array, is_mapping, try_json
 from toolfault._meanings.sentences import read_advice
 from toolfault._read.result import member, read
+from toolfault._sanitize import decode_envelope
 from toolfault._text import pattern, safe_str
-from toolfault._untrusted import decode_envelope
 
 
 Result: TypeAlias = dict[str, Any]

@@ -18,8 +18,8 @@ from toolfault._names import META_KEY, TOOL_FAILURE_KEY
 from toolfault._read.dialects import parse_dialect, parse_tool_failure
 from toolfault._read.partial import Claim, Reader, read_claim, verdict_for_status
 from toolfault._read.result import member
+from toolfault._sanitize import decode_envelope, envelope_for_verdict, http_status, read_facts
 from toolfault._text import WINDOW
-from toolfault._untrusted import decode_envelope, envelope_for_verdict, http_status, read_facts
 from toolfault._verdict import Verdict
 from toolfault.errors import FoundIn, ToolFault
 

@@ -32,15 +32,15 @@ from toolfault._read.partial import (
     read_claim,
 )
 from toolfault._read.result import Reading, member, read
-from toolfault._text import MESSAGE_BYTES, WINDOW, pattern, safe_str
-from toolfault._tracebacks import log_exception
-from toolfault._untrusted import (
+from toolfault._sanitize import (
     decode_envelope,
     envelope_for_verdict,
     http_status,
     read_facts,
     sanitize,
 )
+from toolfault._text import MESSAGE_BYTES, WINDOW, pattern, safe_str
+from toolfault._tracebacks import log_exception
 from toolfault._verdict import Outcome, Verdict
 from toolfault.errors import FoundIn, ToolFault
 

@@ -21,8 +21,7 @@ from toolfault._meanings.sentences import read_advice
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
 from toolfault._retry_after import member_wait, parse_seconds, wait_in_json, wait_in_prose
-from toolfault._text import WINDOW
-from toolfault._untrusted import (
+from toolfault._sanitize import (
     ID_BYTES,
     MAX_CAUSES,
     build_envelope,
@@ -30,6 +29,7 @@ from toolfault._untrusted import (
     sanitize,
     sanitize_first,
 )
+from toolfault._text import WINDOW
 from toolfault._verdict import Outcome, Verdict
 from toolfault.errors import FoundIn, ToolFault
 

@@ -8,7 +8,7 @@ and only a handle travels. `MemoryStore` serves one process, `RedisStore` and `A
 several.
 """
 
-from toolfault._record import MemoryStore, RecordStore
+from toolfault._bridge_record import MemoryStore, RecordStore
 from toolfault.dialects._redis import AsyncRedisStore, RedisStore
 
 

@@ -5,7 +5,7 @@ Rule 1: the number comes from the tables alone. All else that is known travels i
 the carrier has room.
 Rule 2: a record is used only if its code maps, by the tables, to the code that arrived with it;
 else the table speaks.
-Rule 3: what a peer sent is shown only through `toolfault._untrusted`, whether it came in a record
+Rule 3: what a peer sent is shown only through `toolfault._sanitize`, whether it came in a record
 or beside it.
 Rule 4: an original body is never read for a text to show.
 """
@@ -16,13 +16,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from toolfault._bridge_record import (
+    MAX_RECORD,
+    RECORD_FACT,
+    Record,
+    RecordStore,
+    System,
+    read_record,
+)
 from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._json import as_mapping
 from toolfault._names import META_KEY
-from toolfault._record import MAX_RECORD, RECORD_FACT, Record, RecordStore, System, read_record
+from toolfault._sanitize import build_envelope, decode_envelope, read_facts
 from toolfault._text import encodable
 from toolfault._tracebacks import log_exception
-from toolfault._untrusted import build_envelope, decode_envelope, read_facts
 from toolfault._verdict import Outcome
 from toolfault._wire import to_result
 from toolfault.dialects._tables import Code, Vocabulary, meaning, reason_in, translate

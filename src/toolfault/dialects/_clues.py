@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from toolfault._bridge_record import RECORD_KEY
 from toolfault._json import as_mapping, is_array, is_int, is_text
-from toolfault._record import RECORD_KEY
 
 
 class Clue(NamedTuple):

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Self, TypeVar
 
+from toolfault._bridge_record import MAX_RECORD
 from toolfault._options import explain_unknown_options
-from toolfault._record import MAX_RECORD
 from toolfault._tracebacks import log_exception
 
 

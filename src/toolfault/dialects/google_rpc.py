@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
+from toolfault._bridge_record import RECORD_KEY, RecordStore
 from toolfault._json import as_mapping, is_array, is_int, is_mapping, is_text
 from toolfault._meanings.grpc import STATUS
 from toolfault._meanings.rows import UPSTREAM
 from toolfault._options import one_of
-from toolfault._record import RECORD_KEY, RecordStore
 from toolfault._retry_after import delay_from, wait_in_json
+from toolfault._sanitize import sanitize
 from toolfault._text import CAUSE_BYTES, encodable
-from toolfault._untrusted import sanitize
 from toolfault.dialects._bridge import inbound, outbound
 from toolfault.errors import ToolFault
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+from toolfault._bridge_record import RECORD_KEY, RecordStore
 from toolfault._codes import MEANINGS
 from toolfault._json import as_mapping, is_array, is_int, is_mapping, is_text
 from toolfault._meanings.http import STATUS
-from toolfault._record import RECORD_KEY, RecordStore
 from toolfault._retry_after import delay_from, wait_in_json
+from toolfault._sanitize import sanitize
 from toolfault._text import CAUSE_BYTES, encodable
-from toolfault._untrusted import sanitize
 from toolfault.dialects._bridge import inbound, outbound
 from toolfault.errors import ToolFault
 

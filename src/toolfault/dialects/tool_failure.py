@@ -21,8 +21,7 @@ from toolfault._json import as_flag, as_mapping, try_json
 from toolfault._meanings.words import meaning_of
 from toolfault._names import META_KEY, TOOL_FAILURE_KEY
 from toolfault._retry_after import parse_seconds
-from toolfault._text import encodable
-from toolfault._untrusted import (
+from toolfault._sanitize import (
     ID_BYTES,
     build_envelope,
     decode_envelope,
@@ -30,6 +29,7 @@ from toolfault._untrusted import (
     sanitize,
     sanitize_first,
 )
+from toolfault._text import encodable
 from toolfault._wire import to_result
 from toolfault.errors import ToolFault
 

@@ -35,7 +35,7 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault._record import RECORD_KEY
+from toolfault._bridge_record import RECORD_KEY
 from toolfault.dialects import a2a
 from toolfault.dialects.a2a import ERRORS, A2AError
 from toolfault.dialects.a2a.protocol_droid import A2aError, Variant

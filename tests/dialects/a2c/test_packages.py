@@ -36,7 +36,7 @@ from mcp.types import CallToolResult
 from pydantic import TypeAdapter, ValidationError
 
 from toolfault import McpErrorCode, ToolFault
-from toolfault._record import RECORD_KEY
+from toolfault._bridge_record import RECORD_KEY
 from toolfault.dialects.a2c_smcp import (
     WS_CLOSE_REFUSED,
     AuthHint,

@@ -19,13 +19,13 @@ from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import quote
 
+from toolfault._bridge_record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault._codes import McpErrorCode
 from toolfault._json import as_mapping, is_array, is_int, is_mapping
 from toolfault._options import one_of
-from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault._retry_after import delay_from
+from toolfault._sanitize import sanitize
 from toolfault._text import CAUSE_BYTES, cut
-from toolfault._untrusted import sanitize
 from toolfault.dialects._bridge import DROID, Outbound, fits, image, inbound, outbound
 from toolfault.dialects._tables import A2A_INTERNAL, reason_in
 from toolfault.dialects.a2a._official import (

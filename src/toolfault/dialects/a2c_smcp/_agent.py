@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolfault._json import is_mapping
+from toolfault._sanitize import ID_BYTES, sanitize
 from toolfault._text import MESSAGE_BYTES
-from toolfault._untrusted import ID_BYTES, sanitize
 from toolfault.dialects.a2c_smcp._codes import READ, ErrorCode, Protocol, meaning_of
 from toolfault.dialects.a2c_smcp._payload import (
     CODES,

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from toolfault._bridge_record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault._json import is_mapping
-from toolfault._record import RECORD_KEY, Record, RecordStore, read_record
 from toolfault.dialects._bridge import Outbound, inbound, outbound
 from toolfault.dialects.a2c_smcp._agent import agent_view
 from toolfault.dialects.a2c_smcp._codes import READ, WRITTEN, ErrorCode, Protocol, ack_codes

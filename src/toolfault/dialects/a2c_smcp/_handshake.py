@@ -15,8 +15,8 @@ from typing import Any, Final, Literal
 from urllib.parse import parse_qs
 
 from toolfault._json import is_mapping
+from toolfault._sanitize import ID_BYTES, sanitize
 from toolfault._text import MESSAGE_BYTES
-from toolfault._untrusted import ID_BYTES, sanitize
 from toolfault.dialects.a2c_smcp._codes import WS_CLOSE_REFUSED, ErrorCode
 from toolfault.dialects.a2c_smcp._payload import ErrorPayload
 from toolfault.dialects.a2c_smcp._version import Version

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from toolfault._json import as_mapping, is_array, is_mapping
+from toolfault._sanitize import ID_BYTES, sanitize, sanitize_first
 from toolfault._text import CAUSE_BYTES, encodable
-from toolfault._untrusted import ID_BYTES, sanitize, sanitize_first
 from toolfault.dialects.a2c_smcp._codes import WRITTEN, ErrorCode, Protocol
 
 

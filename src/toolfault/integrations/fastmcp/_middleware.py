@@ -43,15 +43,6 @@ from toolfault.integrations.fastmcp._call import (
     is_nested,
     silent_upstream,
 )
-from toolfault.integrations.fastmcp._raised import (
-    Raised,
-    is_raised_inside,
-    original,
-    protocol_error_for,
-    reinterpret,
-    show_own_text,
-    unreachable,
-)
 from toolfault.integrations.fastmcp._results import (
     adopt_error_result,
     sanitize_result,
@@ -63,6 +54,15 @@ from toolfault.integrations.fastmcp._tool_cache import (
     ToolCache,
     publish_codes,
     widen_tool,
+)
+from toolfault.integrations.fastmcp._unwrap import (
+    Raised,
+    is_raised_inside,
+    original,
+    protocol_error_for,
+    reinterpret,
+    show_own_text,
+    unreachable,
 )
 
 

@@ -16,7 +16,7 @@ from toolfault.integrations.mcp._install import install
 
 
 if TYPE_CHECKING:
-    from toolfault.integrations.mcp._declared import describe_codes
+    from toolfault.integrations.mcp._declared_codes import describe_codes
     from toolfault.integrations.mcp._guarded import guarded
     from toolfault.integrations.mcp._http_errors import keep_http_errors
     from toolfault.integrations.mcp._negotiation import advertise
@@ -38,7 +38,7 @@ __all__ = [
 _MODULES = {
     "GuardedMCPServer": "_server",
     "advertise": "_negotiation",
-    "describe_codes": "_declared",
+    "describe_codes": "_declared_codes",
     "guarded": "_guarded",
     "keep_http_errors": "_http_errors",
     "retrying": "_session",

@@ -25,7 +25,7 @@ from toolfault import McpErrorCode, hosting
 from toolfault.errors import CodeName
 from toolfault.hosting import Call, Guard, GuardOptions, OptionsBesideTimeout, is_closing, log
 from toolfault.integrations.mcp._compat import IS_1, checks_errors
-from toolfault.integrations.mcp._declared import FAILS_WITH, Watch, codes_of
+from toolfault.integrations.mcp._declared_codes import FAILS_WITH, Watch, codes_of
 from toolfault.integrations.mcp._results import protocol_error_for, to_call_tool_result
 
 

@@ -19,10 +19,10 @@ from toolfault.hosting import (
     widen_schema,
 )
 from toolfault.integrations.mcp._compat import IS_1, OUTPUT_SCHEMA, copy_schema
-from toolfault.integrations.mcp._declared import Watch, code_of, publish_codes
+from toolfault.integrations.mcp._declared_codes import Watch, code_of, publish_codes
 from toolfault.integrations.mcp._guarded import options_of
 from toolfault.integrations.mcp._results import protocol_error_for, to_call_tool_result
-from toolfault.integrations.mcp._returned import adopt_error_result
+from toolfault.integrations.mcp._returned_results import adopt_error_result
 
 
 #: How many tools' widened schemas are kept; a server whose tools change their names all the time

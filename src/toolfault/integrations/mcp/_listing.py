@@ -20,7 +20,7 @@ from mcp.types import Tool
 from toolfault import McpErrorCode, ToolFault
 from toolfault.hosting import BoundedValidator, log
 from toolfault.integrations.mcp._compat import INPUT_SCHEMA, IS_1, copy_schema
-from toolfault.integrations.mcp._declared import codes_in_meta
+from toolfault.integrations.mcp._declared_codes import codes_in_meta
 
 
 _UNDECIDED: Final = (

@@ -29,7 +29,7 @@ from pydantic import ValidationError as PydanticError
 
 from toolfault import ToolFault
 from toolfault.hosting import Call, Guard, Phase, is_closing, log_exception, text_of
-from toolfault.integrations.mcp._declared import codes_of_function
+from toolfault.integrations.mcp._declared_codes import codes_of_function
 from toolfault.integrations.mcp._guarded import Dispatch, answering
 from toolfault.integrations.mcp._host import (
     Host,
@@ -40,7 +40,7 @@ from toolfault.integrations.mcp._host import (
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listed, Listing
 from toolfault.integrations.mcp._negotiation import announce
-from toolfault.integrations.mcp._returned import NoResult, sendable
+from toolfault.integrations.mcp._returned_results import NoResult, sendable
 
 
 Handler = Callable[[Any, Any], Awaitable[Any]]

@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import CallToolResult, InputRequiredResult, Tool
 
 from toolfault.hosting import Call, Guard, Phase, is_closing
-from toolfault.integrations.mcp._declared import codes_in_meta, codes_of_function
+from toolfault.integrations.mcp._declared_codes import codes_in_meta, codes_of_function
 from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import (
     Contained,
@@ -36,7 +36,7 @@ from toolfault.integrations.mcp._host import (
 from toolfault.integrations.mcp._install import MARK, install
 from toolfault.integrations.mcp._negotiation import announce
 from toolfault.integrations.mcp._results import cause_slot, is_raised_in, traceback_of
-from toolfault.integrations.mcp._returned import NoResult, sendable
+from toolfault.integrations.mcp._returned_results import NoResult, sendable
 
 
 #: The SDK's steps of a call, by the function that does them; a hint with a fallback.

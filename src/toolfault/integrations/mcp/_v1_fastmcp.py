@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from toolfault.hosting import Call, Guard, Phase
-from toolfault.integrations.mcp._declared import codes_in_meta, codes_of_function
+from toolfault.integrations.mcp._declared_codes import codes_in_meta, codes_of_function
 from toolfault.integrations.mcp._generators import run_in_body
 from toolfault.integrations.mcp._guarded import is_async
 from toolfault.integrations.mcp._host import ToolInfo

@@ -26,7 +26,7 @@ from jsonschema import ValidationError
 
 from toolfault.hosting import BoundedValidator, Call, Guard, Phase, is_closing, log_exception
 from toolfault.integrations.mcp._compat import OUTPUT_SCHEMA
-from toolfault.integrations.mcp._declared import codes_of_function
+from toolfault.integrations.mcp._declared_codes import codes_of_function
 from toolfault.integrations.mcp._guarded import Dispatch, answering
 from toolfault.integrations.mcp._host import (
     Host,
@@ -36,7 +36,7 @@ from toolfault.integrations.mcp._host import (
 )
 from toolfault.integrations.mcp._install import MARK
 from toolfault.integrations.mcp._listing import Listing
-from toolfault.integrations.mcp._returned import NoResult, sendable
+from toolfault.integrations.mcp._returned_results import NoResult, sendable
 
 
 # Type checkers see the other major.

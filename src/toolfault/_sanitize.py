@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final, get_args
 
+from toolfault._bridge_record import RECORD_FACT, read_record
 from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted
 from toolfault._json import JsonCopier, is_array, is_text
-from toolfault._record import RECORD_FACT, read_record
 from toolfault._redact import Redactor
 from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, safe_str
 from toolfault._verdict import Origin, Outcome, Verdict
