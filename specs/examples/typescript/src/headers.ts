@@ -1,6 +1,6 @@
 /** Waits in headers and in prose (retry.md, R18). Times are in seconds. */
 
-import { longest, spelled } from "./waits.js";
+import { factor, longest, momentOf, spelled } from "./waits.js";
 
 const MILLISECONDS = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"];
 const VENDOR = /^(?:[a-z0-9.]{1,60}-){1,8}retry-after(?:-seconds)?$/;
@@ -21,8 +21,7 @@ export function headerWait(
   limited = false,
 ): number | null {
   const known = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
-  const date = Date.parse(known.get("date") ?? "");
-  const clock = Number.isNaN(date) ? now : date / 1000;
+  const clock = momentOf((known.get("date") ?? "").trim()) ?? now;
   const valueOf = (name: string, unit = 1) => whole(spelled(known.get(name) ?? "", clock, unit));
   const vendors = [...known.keys()].filter(
     (name) => VENDOR.test(name) && !MILLISECONDS.includes(name),
@@ -97,7 +96,7 @@ const LEAD = new RegExp(
   "gi",
 );
 const SPELLINGS = [
-  /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]{5,18}(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\b)?)?/,
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]{1,9})?(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\b)?)?/,
   /^[A-Z][a-z]{2,8},? [0-9]{1,2}[ -][A-Z][a-z]{2}[ -][0-9]{2,4} [0-9:]{5,8}(?: [A-Z]{1,5})?/,
   /^[0-9]{1,3}:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?/,
   /^P(?=[0-9T])[0-9WDTHMS.]+\b/,
@@ -124,6 +123,6 @@ function waitAfter(lead: RegExpExecArray, rest: string, now: number): number | u
   const { named, unit = "s", link } = lead.groups ?? {};
   const isYear = link === " " && number >= 1900 && number <= 2100;
   if (Number.isNaN(number) || isYear) return undefined;
-  if (number >= 1e9) return spelled(String(number), now);
+  if (number >= 1e9) return spelled(String(number), now, factor(unit));
   return named === undefined ? undefined : spelled(`${number}${unit}`, now);
 }

@@ -67,12 +67,14 @@ function duration(text: string): number | undefined {
   );
 }
 
-function factor(unit: string | undefined): number {
+/** The seconds of a unit, by its first letters. */
+export function factor(unit: string | undefined): number {
   const lowered = (unit ?? "s").toLowerCase();
   return UNITS.find(([start]) => start.test(lowered))?.[1] ?? 1;
 }
 
-function momentOf(text: string): number | undefined {
+/** The epoch seconds of an ISO 8601 or HTTP date; undefined for any other text. */
+export function momentOf(text: string): number | undefined {
   const iso = ISO_DATE.exec(text);
   if (iso === null && !HTTP_DATE.test(text)) return undefined;
   const [, day, time = "00:00", zone = "Z"] = iso ?? [];

@@ -71,33 +71,45 @@ function nested(schema: JsonObject): JsonObject | undefined {
   };
 }
 
+/** The schema has something that is not listed below, so nobody can tell what it takes. */
+class Undecided extends Error {}
+
 function takesEnvelopes(schema: JsonObject): boolean {
-  return SAMPLES.every((sample) => fits(schema, sample));
+  try {
+    return SAMPLES.every((sample) => fits(schema, sample, schema));
+  } catch (error) {
+    if (error instanceof Undecided) return false;
+    throw error;
+  }
 }
 
-type Check = (wanted: Json, value: Json, schema: JsonObject) => boolean;
+/** What a keyword wants, the value, the schema around the keyword, and the root for references. */
+type Check = (wanted: Json, value: Json, schema: JsonObject, root: JsonObject) => boolean;
 
 const isNothing: Check = () => true;
+const listOf = (wanted: Json): Json[] => (Array.isArray(wanted) ? wanted : [wanted]);
 
-/** A schema with a keyword that is not listed takes nothing, since nobody can tell. */
 const CHECKS: Readonly<Record<string, Check>> = {
-  type: (wanted, value) => [wanted].flat().some((type) => isOfType(type, value)),
-  enum: (wanted, value) => Array.isArray(wanted) && wanted.includes(value),
+  type: (wanted, value) => listOf(wanted).some((type) => isOfType(type, value)),
+  enum: (wanted, value) => listOf(wanted).includes(value),
   const: (wanted, value) => wanted === value,
   minimum: (wanted, value) => typeof value !== "number" || value >= Number(wanted),
   maximum: (wanted, value) => typeof value !== "number" || value <= Number(wanted),
   minLength: (wanted, value) => typeof value !== "string" || value.length >= Number(wanted),
   maxLength: (wanted, value) => typeof value !== "string" || value.length <= Number(wanted),
-  items: (wanted, value) => !Array.isArray(value) || value.every((item) => fits(wanted, item)),
+  pattern: (wanted, value) => typeof value !== "string" || new RegExp(String(wanted)).test(value),
+  items: (wanted, value, _, root) =>
+    !Array.isArray(value) || value.every((one) => fits(wanted, one, root)),
   required: (wanted, value) =>
-    !isObject(value) || [wanted].flat().every((name) => String(name) in value),
+    !isObject(value) || listOf(wanted).every((name) => String(name) in value),
   minProperties: (wanted, value) => !isObject(value) || Object.keys(value).length >= Number(wanted),
   maxProperties: (wanted, value) => !isObject(value) || Object.keys(value).length <= Number(wanted),
-  anyOf: (wanted, value) => [wanted].flat().some((branch) => fits(branch, value)),
-  allOf: (wanted, value) => [wanted].flat().every((branch) => fits(branch, value)),
-  properties: (wanted, value) =>
-    !isObject(value) ||
-    Object.entries(value).every(([name, item]) => fitsMember(wanted, name, item)),
+  anyOf: (wanted, value, _, root) => countFitting(wanted, value, root) > 0,
+  oneOf: (wanted, value, _, root) => countFitting(wanted, value, root) === 1,
+  allOf: (wanted, value, _, root) => countFitting(wanted, value, root) === listOf(wanted).length,
+  not: (wanted, value, _, root) => !fits(wanted, value, root),
+  $ref: (wanted, value, _, root) => fits(referred(String(wanted), root), value, root),
+  properties: membersFit,
   additionalProperties: othersFit,
   unevaluatedProperties: othersFit,
   title: isNothing,
@@ -107,24 +119,41 @@ const CHECKS: Readonly<Record<string, Check>> = {
   definitions: isNothing,
 };
 
-/** Whether a value matches a schema, as far as the keywords above can tell. */
-export function fits(schema: Json, value: Json): boolean {
+/** Whether a value matches a schema. */
+function fits(schema: Json, value: Json, root: JsonObject): boolean {
   if (typeof schema === "boolean") return schema;
-  if (!isObject(schema)) return false;
-  return Object.entries(schema).every(
-    ([keyword, wanted]) => CHECKS[keyword]?.(wanted ?? null, value, schema) ?? false,
-  );
+  if (!isObject(schema)) throw new Undecided();
+  return Object.entries(schema).every(([keyword, wanted]) => {
+    const check = CHECKS[keyword];
+    if (check === undefined) throw new Undecided();
+    return check(wanted ?? null, value, schema, root);
+  });
 }
 
-function fitsMember(properties: Json, name: string, item: Json | undefined): boolean {
-  const schema = asObject(properties)[name];
-  return schema === undefined || fits(schema, item ?? null);
+/** Every branch is asked, so that one that cannot be decided is noticed. */
+function countFitting(branches: Json, value: Json, root: JsonObject): number {
+  return listOf(branches).filter((branch) => fits(branch, value, root)).length;
 }
 
-function othersFit(wanted: Json, value: Json, schema: JsonObject): boolean {
+function referred(reference: string, root: JsonObject): Json {
+  if (reference === "#") return root;
+  const [, table = "", name = ""] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(reference) ?? [];
+  const found = asObject(root[table])[name];
+  if (found === undefined) throw new Undecided();
+  return found;
+}
+
+function membersFit(wanted: Json, value: Json, _: JsonObject, root: JsonObject): boolean {
+  const named = asObject(wanted);
+  const members = isObject(value) ? Object.entries(value) : [];
+  return members.every(([name, item]) => fits(named[name] ?? true, item ?? null, root));
+}
+
+function othersFit(wanted: Json, value: Json, schema: JsonObject, root: JsonObject): boolean {
   const named = asObject(schema["properties"]);
-  const others = isObject(value) ? Object.entries(value).filter(([name]) => !(name in named)) : [];
-  return others.every(([, item]) => fits(wanted, item ?? null));
+  const members = isObject(value) ? Object.entries(value) : [];
+  const others = members.filter(([name]) => !(name in named));
+  return others.every(([, item]) => fits(wanted, item ?? null, root));
 }
 
 function isOfType(type: Json, value: Json): boolean {
