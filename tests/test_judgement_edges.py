@@ -131,7 +131,7 @@ def test_a_rule_that_is_a_fault_with_causes():
 
 @pytest.mark.parametrize("name", ["foo bar.baz", "foo", "m.1x", "m.<lambda>", "", "."])
 def test_a_text_that_is_no_qualified_name_is_refused(name):
-    with pytest.raises(InvalidRule, match="no exception class and no qualified name"):
+    with pytest.raises(InvalidRule, match="not an exception class nor a qualified name"):
         Registry().with_rules({name: "internal"})
 
 

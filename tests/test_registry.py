@@ -85,7 +85,7 @@ def test_every_way_to_say_what_a_class_means(meaning):
         ({Base: 3}, "a code, an envelope"),
         ({Base: ToolFault}, "a code, an envelope"),
         ({"ReadTimeout": "internal"}, "httpx.ReadTimeout"),
-        ({int: "internal"}, "no exception class"),
+        ({int: "internal"}, "not an exception class"),
         ({"not a name": "internal"}, "qualified name"),
         ({Base: "internal", NAME: "internal"}, "given twice"),
         ({"builtins.ValueErorr": "internal"}, "did you mean builtins.ValueError"),
@@ -126,7 +126,7 @@ def test_a_decorator_makes_a_function_a_rule():
     ("classes", "cure"),
     [
         ((), "needs the exception classes"),
-        ((int,), "no exception class"),
+        ((int,), "not an exception class"),
         ((ValueError,), "has a rule already"),
         ((Base, NAME), "has a rule already"),
     ],

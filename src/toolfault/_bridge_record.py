@@ -266,7 +266,7 @@ def _is_name(value: object) -> bool:
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 # ---- where records stay

@@ -44,7 +44,7 @@ What can be wrong with a member.
 @public
 class InvalidEnvelope(ValueError):  # noqa: N818 -- named for what was met, as ValueError's kin in pydantic and httpx are
     """
-    An object from the wire is no `McpExecuteError`.
+    An object from the wire is not a `McpExecuteError`.
 
     Attributes:
         kind:
@@ -94,7 +94,7 @@ def whole_seconds(wait: float | timedelta) -> int:
 _DEFERRED: Final = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
 
 
-#: A lone surrogate is no UTF-8, so JSON text has U+FFFD in its place.
+#: A lone surrogate is not UTF-8, so JSON text has U+FFFD in its place.
 _Text: TypeAlias = Annotated[str, PlainSerializer(encodable, return_type=str, when_used="json")]
 
 
@@ -290,7 +290,7 @@ class McpExecuteError(BaseModel):
 
         Raises:
             InvalidEnvelope: A member is missing, repeated, of the wrong type, or out of range.
-            ValueError: The text is no JSON.
+            ValueError: The text is not JSON.
         """
         obj = _parse_json(text)
         if isinstance(obj, _JsonObject) and obj.repeated in cls.model_fields:
@@ -340,7 +340,7 @@ _new = object.__new__
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _member(obj: Mapping[Any, Any], name: str, kind: type) -> Any:

@@ -71,14 +71,14 @@ def is_group(exc: BaseException) -> bool:
 
 def members_of(exc: BaseException) -> tuple[BaseException, ...]:
     """
-    Return the direct members of a group; () for an exception that is no group.
+    Return the direct members of a group; () for an exception that is not a group.
     """
     return _members(exc) if is_group(exc) else ()
 
 
 def leaves_of(exc: BaseException) -> list[BaseException]:
     """
-    Return the leaves of a group, in order; [exc] for an exception that is no group.
+    Return the leaves of a group, in order; [exc] for an exception that is not a group.
     """
     return list(_leaves(exc)) if is_group(exc) else [exc]
 

@@ -67,8 +67,8 @@ class Rules(dict[type[BaseException] | str, Any]):
             *classes: Exception classes, or their qualified names.
 
         Raises:
-            InvalidRule: No class is given, one is no exception class and no qualified name, or has
-                a rule already.
+            InvalidRule: No class is given, one is not an exception class nor a qualified name, or
+                has a rule already.
         """
         if not classes:
             raise InvalidRule("rule() needs the exception classes that the function is for")
@@ -122,8 +122,8 @@ class Registry:
         Return a registry in which these rules win over the present ones.
 
         Raises:
-            InvalidRule: A key is no exception class and no qualified name, a class is given twice,
-                or a meaning is not one that `Meaning` lists.
+            InvalidRule: A key is not an exception class nor a qualified name, a class is given
+                twice, or a meaning is not one that `Meaning` lists.
         """
         rules = rules_of(expect)
         registry = Registry({**self._all(), **rules})
@@ -265,7 +265,7 @@ def _name_of(key: object) -> str:
     if isinstance(key, str) and _is_qualified_name(key):
         return key
     raise InvalidRule(
-        f"{key!r} is no exception class and no qualified name like 'httpx.ReadTimeout' or"
+        f"{key!r} is not an exception class nor a qualified name like 'httpx.ReadTimeout' or"
         " 'builtins.ValueError'"
     )
 
@@ -354,7 +354,7 @@ class _Function:
             return verdict_from(answer)
         except (TypeError, ValueError) as cause:
             raise InvalidRule(
-                f"the rule for {self.name} returned {answer!r}, which is no meaning: {cause}"
+                f"the rule for {self.name} returned {answer!r}, which has no meaning: {cause}"
             ) from None
 
 

@@ -165,7 +165,7 @@ def _identity(text: str, _name: str) -> str:
 
 
 def _short(value: object) -> str:
-    # What lies too deep is left out; what is no JSON has a text.
+    # What lies too deep is left out; what is not JSON has a text.
     return "…" if issubclass(type(value), (dict, list, tuple)) else safe_str(value)[:_OTHER]
 
 

@@ -153,7 +153,7 @@ def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Re
         waits: A list to which each skipped wait is added, in seconds.
 
     Raises:
-        TypeError: *retry* is no `Retry`, or *waits* no list.
+        TypeError: *retry* is not a `Retry`, or *waits* is not a list.
     """
     if retry is not None and not isinstance(retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
         example = (

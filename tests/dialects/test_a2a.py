@@ -83,7 +83,7 @@ def test_0_3_has_its_own_forms():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="is no A2A error; they are JSONParseError"):
+    with pytest.raises(ValueError, match="is not an A2A error; they are JSONParseError"):
         A2AError.new("TaskLostError")
 
 

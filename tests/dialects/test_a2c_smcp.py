@@ -108,7 +108,7 @@ def test_no_code_of_a_tool_result_or_a_handshake_is_sent_in_an_acknowledgement()
     "ask", [closed_set, assignments, ack_codes, lambda p: encode(ToolFault("internal", "m"), protocol=p)]
 )
 def test_an_unknown_version_is_an_error_at_once(ask):
-    with pytest.raises(ValueError, match="no version of A2C-SMCP; there are 0.2, 0.3, 0.4, 0.5"):
+    with pytest.raises(ValueError, match="not a version of A2C-SMCP; there are 0.2, 0.3, 0.4, 0.5"):
         ask("0.6")
 
 

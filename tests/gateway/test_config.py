@@ -116,10 +116,13 @@ FORMS = [
     ('{"mcpServers": {"s": {"url": "https://a", "oauth": {}}}}', {"s": ValueError("remove them")}),
     ('{"mcpServers": {"s": {"url": "https://a", "env": {}}}}', {"s": ValueError("a URL, and env or args")}),
     ('{"mcpServers": {"s": {"url": "https://a", "headers": []}}}', {"s": ValueError("headers are no object")}),
-    ('{"mcpServers": {"s": {"url": "https://a", "headers": {"A": 5}}}}', {"s": ValueError("header 'A' is no valid")}),
+    (
+        '{"mcpServers": {"s": {"url": "https://a", "headers": {"A": 5}}}}',
+        {"s": ValueError("header 'A' is not a valid")},
+    ),
     ('{"mcpServers": {"s": {"url": "https://a", "headers": {"A B": ""}}}}', {"s": ValueError("header 'A B'")}),
-    ('{"mcpServers": {"s": {"command": 5}}}', {"s": ValueError("its command is no text")}),
-    ('{"mcpServers": {"s": {"command": {"args": []}}}}', {"s": ValueError("its path is no text")}),
+    ('{"mcpServers": {"s": {"command": 5}}}', {"s": ValueError("its command is not a text")}),
+    ('{"mcpServers": {"s": {"command": {"args": []}}}}', {"s": ValueError("its path is not a text")}),
     ('{"mcpServers": {"s": {"command": "a", "args": "b"}}}', {"s": ValueError("no array of texts")}),
     ('{"mcpServers": {"s": {"command": "a", "args": [1]}}}', {"s": ValueError("no array of texts")}),
 ]

@@ -78,7 +78,7 @@ class CallerValues:
         Return the dotted path of the argument that is a value, or holds it whole; None: none does.
 
         Args:
-            value: A text or a number; anything else is no argument.
+            value: A text or a number; anything else is not an argument.
         """
         wanted = _as_text(value)
         if wanted is None:

@@ -219,7 +219,7 @@ def purpose_of(
     leaf: BaseException, home: AuthorModules, witness: BaseException | None = None
 ) -> Purpose:
     """
-    Judge one exception that is no group, unless the group's class is the author's; never raises.
+    Judge one exception that is not a group, unless the group's class is the author's; never raises.
 
     Args:
         leaf: The exception.

@@ -166,7 +166,7 @@ def find(case: Case, exc: BaseException) -> Finding:
 
 def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int = 0) -> Finding:
     """
-    Judge one exception that is no group.
+    Judge one exception that is not a group.
     """
     if isinstance(exc, ToolFault):
         verdict = _verdict_of_fault(exc)
@@ -181,7 +181,7 @@ def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int 
         declared = _ask_declared_rules(case, exc, purpose)
         if declared is not None:
             return declared
-    # What is no Exception is not for tools to raise, whoever wrote its class.
+    # What is not an Exception is not for tools to raise, whoever wrote its class.
     if not isinstance(exc, Exception):
         found = _stray_cancellation(case, exc, depth)
         return found or _judge_accident(case, exc, *rule_with_name(case, exc), purpose)

@@ -149,7 +149,7 @@ def _errors_of(exc: Any, *, values: bool) -> Iterable[dict[str, Any]]:
     if has_many(exc):
         try:
             return _first_errors(exc.json(**_BARE))
-        except Exception:  # noqa: BLE001, S110 -- a location that is no UTF-8
+        except Exception:  # noqa: BLE001, S110 -- a location that is not UTF-8
             pass
     listed: list[dict[str, Any]]
     try:

@@ -120,7 +120,7 @@ def _is_fault(exc: BaseException) -> TypeGuard[ToolFault]:
 
 
 def _is_failure(exc: BaseException) -> bool:
-    # A cancellation or a signal is no Exception, but for one.
+    # A cancellation or a signal is not an Exception, but for one.
     return isinstance(exc, Exception) and qualified_name(type(exc)) not in _NO_FAILURE
 
 

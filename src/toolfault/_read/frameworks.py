@@ -92,7 +92,7 @@ def _pydantic_ai(part: Any) -> Result:
 def _strands(result: Any) -> Result:
     return _result(
         member(result, "content"),
-        # A cancellation on this side is no failure of the tool.
+        # A cancellation on this side is not a failure of the tool.
         failed=member(result, "status") == "error" and member(result, "cancelled") is not True,
         structured=member(result, "structuredContent"),
         meta=member(result, "metadata"),

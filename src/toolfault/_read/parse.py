@@ -208,7 +208,7 @@ def _parse_http(answer: object, reader: Reader) -> ToolFault | None:
     return None if claim is None else claim.to_fault("prose", reader, received=answer)
 
 
-#: A whole message by which an answer says that it is no error.
+#: A whole message by which an answer says that it is not an error.
 _SUCCESS: Final = r"(?i)\W{0,8}(?:ok|okay|success|successful|succeeded|done)\W{0,8}\Z"
 
 

@@ -28,7 +28,7 @@ class Reading:
     The parts of a result, as they came.
 
     Attributes:
-        is_error: The flag of the result. A result that asks for input is no failure.
+        is_error: The flag of the result. A result that asks for input is not a failure.
         structured: The structured content.
         meta: The result's ``_meta``; empty if there is none.
         content: The content.
@@ -80,7 +80,7 @@ class Reading:
 
 def read(result: Any) -> Reading | None:
     """
-    Return the parts of a result of any SDK version or of a dict, or None if it is no result.
+    Return the parts of a result of any SDK version or of a dict, or None if it is not a result.
     """
     flag = member(result, "isError", "is_error")
     content = member(result, "content")
@@ -126,7 +126,7 @@ def member(obj: Any, *names: str) -> Any:
     own = _own_fields(obj, names)
     for name in own or names:
         try:
-            # A model with such a field is no mapping, and asking that is slow.
+            # A model with such a field is not a mapping, and asking that is slow.
             if own or not is_mapping(obj):
                 value: Any = getattr(obj, name, None)
             else:

@@ -102,7 +102,7 @@ def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> tuple[in
 
 def _is_harmless(value: str, joint: str, strength: int) -> bool:
     """
-    Tell whether a value is no secret after a name of this strength and what joins the two.
+    Tell whether a value is not a secret after a name of this strength and what joins the two.
     """
     is_explicit = pattern(_EXPLICIT).search(joint) is not None
     if not looks_chosen(value, is_value=strength in (SECRET, STORED) and is_explicit):

@@ -151,7 +151,7 @@ def _secret_after(text: str, separator: re.Match[str], name: Name) -> tuple[int,
     if opening is not None:
         return _quotation_span(text, opening, strength)
     if separator[0] == ":" and name.before[-1:] == ":":
-        # A list with colons, such as an ARN, is no pair; a secret in it must look like one.
+        # A list with colons, such as an ARN, is not a pair; a secret in it must look like one.
         start, end = _bare_value(text, separator, strength, query=query)
         return (start, end) if looks_chosen(text[start:end]) else _NOWHERE
     return _bare_value(text, separator, strength, query=query)

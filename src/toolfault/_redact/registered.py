@@ -2,7 +2,7 @@
 Secrets that are known, not guessed: registered ones, and those of the environment.
 
 Rule 1: each is looked for in every spelling that libraries give it.
-Rule 2: what ordinary text may hold (a word, a number, a plain path) is no secret.
+Rule 2: what ordinary text may hold (a word, a number, a plain path) is not a secret.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _passwords_in(url: str) -> set[str]:
     return {url, user} if user and looks_random(user) else set()
 
 
-#: A password in a URL of so many characters is no word that ordinary text has.
+#: A password in a URL of so many characters is not a word that ordinary text has.
 _LONG: Final = 12
 
 _USER_INFO: Final = r"://([^\s:/?#@]{1,256})?(?::([^\s]{1,1024}))?@(?=[\w.\[%-])"

@@ -27,7 +27,7 @@ _ORACLE: Final = (
     r"""(?i)((?:\bthin:|\bsqlplus[ ](?:-\w{1,8}[ ]){0,4}|\bexpdp[ ]|\bimpdp[ ])[\w$#.]{1,64}/)"""
     r"""([^\s"'`<>@]{1,256})(?=@|\s|\Z)"""
 )
-#: What may stand before a colon and is no user.
+#: What may stand before a colon and is not a user.
 _NO_USER: Final = frozenset(("mailto", "sip", "sips", "xmpp", "acct", "tel", "urn", "npm", "git"))
 
 

@@ -296,7 +296,7 @@ def is_prose(text: str, start: int, end: int) -> bool:
 
     "must" in "password: must be" is, and "8-64" in "password: 8-64 characters".
     """
-    # One word alone is no prose.
+    # One word alone is not prose.
     value = text[start:end]
     if not value.isalpha() and not pattern(_RANGE).fullmatch(value):
         return False

@@ -41,7 +41,7 @@ Stopped: TypeAlias = Literal[
 Why there was no further attempt:
 
 * ``success``: the call succeeded.
-* ``no_failure``: the exception is no failure of the tool, such as a wrapped cancellation.
+* ``no_failure``: the exception is not a failure of the tool, such as a wrapped cancellation.
 * ``not_retryable``: the failure says that another attempt would not help.
 * ``not_safe``: nobody knows that repeating the call is safe; see ``idempotent=``.
 * ``attempts``: `Retry.attempts` were made.
@@ -63,7 +63,7 @@ class Attempt:
             The attempt, counted from 1.
 
         fault:
-            Its failure. None: it succeeded, or what it raised is no failure of the tool.
+            Its failure. None: it succeeded, or what it raised is not a failure of the tool.
 
         wait:
             Seconds until the next attempt. None: there is no next.
@@ -137,7 +137,7 @@ class RetryObserver(Protocol):
     Measures or traces calls and their attempts. What it raises is logged.
 
     Both methods return context managers, entered where the attempt runs. One that is left by an
-    exception saw a cancellation, or something else that is no failure of the tool.
+    exception saw a cancellation, or something else that is not a failure of the tool.
     """
 
     def calling(

@@ -22,7 +22,7 @@ class RetryPerServer:
         idempotent: Names of tools that are safe to repeat by the operator's word.
 
     Raises:
-        ValueError: *retry* is no `Retry`, or *idempotent* no list of texts.
+        ValueError: *retry* is not a `Retry`, or *idempotent* is not a list of texts.
     """
 
     __slots__ = ("_by_name", "_by_object", "_idempotent", "_retry")

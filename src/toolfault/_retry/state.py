@@ -100,7 +100,7 @@ class RetryState:
             read: Reads a result or an exception.
 
         Raises:
-            Exception: What was raised, if that is no failure of the tool.
+            Exception: What was raised, if that is not a failure of the tool.
         """
         outcome = Outcome()
         openers = [partial(one.attempting, self._name, self.number) for one in self._observers]

@@ -118,7 +118,7 @@ def identity(value: Any, work: Work) -> Any:
     if isinstance(value, dict):
         spend(work, _COST)
         return frozenset((name, identity(member, work)) for name, member in value.items())
-    # True is no 1, and 1 is 1.0.
+    # True is not 1, and 1 is 1.0.
     return (value,) if isinstance(value, bool) else value
 
 
@@ -175,10 +175,10 @@ class Schema:
         Return a part of this schema.
 
         Raises:
-            TypeError: It is no schema.
+            TypeError: It is not a schema.
         """
         if not isinstance(schema, dict | bool):
-            raise TypeError(f"a {type(schema).__name__} is no schema")
+            raise TypeError(f"a {type(schema).__name__} is not a schema")
         return Schema(schema, self.document)
 
     def errors(self, value: Any, work: Work) -> Iterator[Any]:

@@ -30,7 +30,7 @@ usage: toolfault gateway [options] -- COMMAND [ARGUMENTS]
        toolfault gateway unwrap CONFIG [--server NAME] [--dry-run]
 
 Start an MCP server, or connect to one at a URL, and give its failures the envelope. The host is
-served over stdio, or with --listen over HTTP. What is no failure passes as the bytes that came.
+served over stdio, or with --listen over HTTP. What is not a failure passes as the bytes that came.
 
 options:
   --timeout SECONDS        answer a call after so long (55; 'none': never)

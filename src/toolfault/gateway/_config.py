@@ -148,7 +148,7 @@ def wrap(text: str, gateway: Sequence[str], name: str | None = None) -> Edited:
         name: The server to change. None: all of them.
 
     Raises:
-        ValueError: The file is no JSON, or has no such server.
+        ValueError: The file is not JSON, or has no such server.
     """
     return _edit(text, name, gateway)
 
@@ -225,7 +225,7 @@ def _read_server(entry: Node) -> _Server | None:
         holder, name = command, "path"
         command = holder.member("path")
     if command is None or command.text is None:
-        raise UnknownFormError(f"its {name} is no text")
+        raise UnknownFormError(f"its {name} is not a text")
     args = holder.member("args")
     items = [] if args is None else args.items
     if items is None or any(item.text is None for item in items):
@@ -339,7 +339,7 @@ def _rename_headers(text: str, headers: Node) -> dict[str, str]:
     for name, value in headers.members.items():
         is_plain = text[slice(*value.key)] == json.dumps(name)
         if value.text is None or _HEADER.fullmatch(name) is None or not is_plain:
-            raise UnknownFormError(f"its header {name!r} is no valid name with a text")
+            raise UnknownFormError(f"its header {name!r} is not a valid name with a text")
         variable = _VARIABLE + re.sub(r"[^A-Z0-9]", "_", name.upper())
         while variable in renamed.values():
             variable += "_"

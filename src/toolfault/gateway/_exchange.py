@@ -520,7 +520,7 @@ def _blocks(result: Mapping[str, Any]) -> list[Any]:
 
 def _leading_text(blocks: list[Any]) -> str:
     """
-    Return the text of the first block; "" if it is no text, or blank.
+    Return the text of the first block; "" if it is not a text, or blank.
     """
     text = as_object(blocks[0]).get("text") if blocks else None
     return text if isinstance(text, str) and text.strip() else ""

@@ -280,7 +280,7 @@ class Flow:
 
     async def _refuse(self, reason: str) -> None:
         """
-        Answer what is no request of JSON-RPC.
+        Answer what is not a request of JSON-RPC.
         """
         error = {"code": _SERVER_ERROR, "message": reason}
         line = write_line({"jsonrpc": "2.0", "id": None, "error": error})
@@ -382,7 +382,7 @@ class Flow:
             await self._reply.answer(lines, status=status, headers=answer.headers)
 
     def _status_of(self, answer: Answer) -> int:
-        # A result is no HTTP error; an error that is kept stays one.
+        # A result is not an HTTP error; an error that is kept stays one.
         is_kept = self._shared.options.protocol_errors == "keep"
         return answer.status if is_kept or answer.status < 300 else 200
 

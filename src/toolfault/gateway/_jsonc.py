@@ -52,7 +52,7 @@ def parse_jsonc(text: str) -> Node:
     Return the value of a text.
 
     Raises:
-        ValueError: It is no JSON; the message names the line.
+        ValueError: It is not JSON; the message names the line.
     """
     parser = _Parser(text)
     node = parser.value(0)

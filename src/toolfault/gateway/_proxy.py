@@ -31,7 +31,7 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[None]]
 
-#: JSON-RPC's number for a message that is no valid request.
+#: JSON-RPC's number for a message that is not a valid request.
 _INVALID_REQUEST: Final = -32600
 
 _TOO_LONG: Final = "The request is longer than {} bytes, the limit of the gateway."

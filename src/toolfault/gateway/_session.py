@@ -43,7 +43,7 @@ _MAX_SUBSCRIPTIONS: Final = 1000
 
 _TOO_LONG: Final = "The MCP server's answer is longer than {} bytes, the limit of the gateway."
 
-#: JSON-RPC's number for a message that is no valid request.
+#: JSON-RPC's number for a message that is not a valid request.
 _INVALID_REQUEST: Final = -32600
 
 #: The method of a request that is nested too deeply to be read.
@@ -386,7 +386,7 @@ class Session:
         shown = line.data[:200].decode(errors="replace").strip()
         if shown:
             self.unreadable += 1
-            self._note(f"dropped a line of the server's stdout that is no JSON: {shown!r}")
+            self._note(f"dropped a line of the server's stdout that is not JSON: {shown!r}")
 
     def _pass_unread(self, line: Line) -> bytes | None:
         opened = self._find(line)

@@ -31,7 +31,7 @@ _HINTS: Final = {
 }
 
 _PHRASES: Final = {
-    200: "{} answered with something that is no MCP message",
+    200: "{} answered with something that is not an MCP message",
     202: "{} accepted the request, and gave no answer",
     404: "{} is not at this URL",
     405: "{} is not at this URL",

@@ -90,7 +90,7 @@ class ToolFaultMiddleware(FunctionMiddleware):
         Call the function, and retry where that is safe.
 
         Raises:
-            BaseException: What is no failure of a tool, unchanged.
+            BaseException: What is not a failure of a tool, unchanged.
         """
         if all(function is not context.function for function in self._tool.functions):
             await call_next()

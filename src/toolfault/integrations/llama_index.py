@@ -9,7 +9,7 @@ with ``is_error``, whose text tells the model what to do.
     McpToolSpec(client=RetryingMcpClient(BasicMCPClient("https://example.com/mcp")))
 
 Rule 1: a result that is no failure is returned unchanged, and so is everything but ``call_tool``.
-Rule 2: an exception that is no failure of the tool passes through unchanged.
+Rule 2: an exception that is not a failure of the tool passes through unchanged.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A call that still fails returns a result whose first block tells a model what to
 
     MCPClient(config, middleware=[ToolFaultMiddleware()])
 
-Rule 1: a result that is no failure, and every exception of the last attempt, leave unchanged.
+Rule 1: a result that is not a failure, and every exception of the last attempt, leave unchanged.
 Rule 2: the envelope stays in the result's structure, or is added to its ``_meta``.
 """
 

@@ -7,7 +7,7 @@ docs/gen-ai/mcp.md, status Development), and stand under ``toolfault.`` where th
 Rule 1: no message, argument or result becomes an attribute.
 Rule 2: every attribute of a metric, and every name of a span, has few values, whatever a peer
 sends: a tool's name is ``_OTHER`` until the tool is known to exist.
-Rule 3: a call that succeeds after a retry has no error; a cancellation is no error either.
+Rule 3: a call that succeeds after a retry has no error; a cancellation is not an error either.
 Rule 4: ``error.type`` has the convention's words, ``toolfault.error.code`` our code.
 """
 

@@ -135,7 +135,7 @@ def decode(
         store: Where the originals are that went out as handles.
 
     Returns:
-        None: it is no error. Never raises on what a peer sent.
+        None: it is not an error. Never raises on what a peer sent.
 
     Raises:
         ValueError: No such binding or profile.

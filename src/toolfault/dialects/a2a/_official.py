@@ -106,7 +106,7 @@ class A2AError:
         """
         row = error_type(name)
         if row is None:
-            raise ValueError(f"{name!r} is no A2A error; they are {', '.join(ERRORS)}")
+            raise ValueError(f"{name!r} is not an A2A error; they are {', '.join(ERRORS)}")
         return cls(
             code=row.code,
             message=row.message if message is None else message,

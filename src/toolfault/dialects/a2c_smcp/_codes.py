@@ -33,7 +33,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = get_args(Protocol)
 WRITTEN: Final[Protocol] = "0.4"
 READ: Final[Protocol] = "0.5"
 
-#: The WebSocket close code of a refused handshake, where HTTP cannot refuse. It is no code of a
+#: The WebSocket close code of a refused handshake, where HTTP cannot refuse. It is not a code of a
 #: payload.
 WS_CLOSE_REFUSED: Final = 4900
 
@@ -280,5 +280,5 @@ def _rank(protocol: Protocol) -> int:
         return PROTOCOLS.index(protocol)
     except ValueError:
         raise ValueError(
-            f"{protocol!r} is no version of A2C-SMCP; there are {', '.join(PROTOCOLS)}"
+            f"{protocol!r} is not a version of A2C-SMCP; there are {', '.join(PROTOCOLS)}"
         ) from None

@@ -43,7 +43,7 @@ CODES: Final = range(-(2**63), 2**63)
 
 class InvalidPayload(ValueError):  # noqa: N818 -- as InvalidEnvelope
     """
-    An object from the wire is no `ErrorPayload`.
+    An object from the wire is not an `ErrorPayload`.
 
     Attributes:
         kind:
@@ -118,7 +118,7 @@ class ErrorPayload(BaseModel):
         Return a payload with these two members.
 
         Raises:
-            ValueError: The code is no 64-bit integer, or the message no text.
+            ValueError: The code is not a 64-bit integer, or the message is not a text.
         """
         return cls.from_wire({"code": code, "message": message})
 
@@ -135,7 +135,7 @@ class ErrorPayload(BaseModel):
         Return the 4008 of a refused handshake; whether the two are compatible is not looked at.
 
         Raises:
-            ValueError: A text is no version.
+            ValueError: A text is not a version.
         """
         ours, theirs = (
             Version.parse(item) if isinstance(item, str) else item for item in (server, client)

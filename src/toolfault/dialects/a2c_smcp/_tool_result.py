@@ -64,7 +64,7 @@ class AuthHint:
 
     def __post_init__(self) -> None:
         """
-        Take out what must not be in a hint; an action that is no plain word is dropped.
+        Take out what must not be in a hint; an action that is not a plain word is dropped.
         """
         action = (
             self.action if isinstance(self.action, str) and _ACTION.fullmatch(self.action) else None

@@ -320,7 +320,7 @@ async def _list_until(
 
     Raises:
         RuntimeError: The listing has too many pages.
-        TypeError: A page is no listing.
+        TypeError: A page is not a listing.
     """
     tools: list[Tool] = []
     params = PaginatedRequestParams()
@@ -378,7 +378,7 @@ def _read(result: Any) -> Any:
         try:
             return CallToolResult.model_validate(result)
         except ValueError as exc:
-            raise NoResult(f"a dict that is no result ({_misfit(exc)})") from exc
+            raise NoResult(f"a dict that is not a result ({_misfit(exc)})") from exc
     if not isinstance(result, CallToolResult):
         raise NoResult(_describe(result))
     return result
@@ -404,7 +404,7 @@ def _check_structure(result: CallToolResult, version: str) -> None:
     Refuse structured content that a revision of the protocol has no place for.
 
     Raises:
-        NoResult: It is no object, and the revision takes objects only.
+        NoResult: It is not an object, and the revision takes objects only.
     """
     structured = result.structured_content
     if structured is None or isinstance(structured, dict) or version >= _ANY_STRUCTURE:

@@ -29,7 +29,7 @@ _MAX_INT_BITS: Final = 14_000
 
 class NoResult(ToolFault):
     """
-    What a handler returned is no result that the protocol can carry; the tool may have succeeded.
+    The protocol can't carry what a handler returned; the tool may have succeeded.
     """
 
     def __init__(self, what: str) -> None:

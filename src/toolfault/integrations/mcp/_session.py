@@ -3,7 +3,7 @@ Client sessions that repeat failed calls.
 
 Rule 1: only ``call_tool`` differs; everything else is the session's own.
 Rule 2: a wrapped session trusts its server, unless the rules are ``Retry(trust_hints=False)``.
-Rule 3: a result that waits for a person is no failure, and its continuation is never sent twice.
+Rule 3: a result that waits for a person is not a failure, and its continuation is never sent twice.
 Rule 4: each attempt is a request of its own, and from the second on carries its number.
 """
 
@@ -125,7 +125,7 @@ def retrying(session: Any, retry: Retry | None = None, *, rewrite: bool = False)
             to retry and the hint; for frameworks that hand a model nothing but the text.
 
     Raises:
-        TypeError: *session* has no ``call_tool``, or *retry* is no `Retry`.
+        TypeError: *session* has no ``call_tool``, or *retry* is not a `Retry`.
     """
     if isinstance(session, _RetryingSession):
         # Attempts of attempts would multiply.

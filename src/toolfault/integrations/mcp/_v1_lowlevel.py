@@ -200,7 +200,7 @@ class Installed:
                     "the value does not fit the tool's outputSchema", context=errors
                 )
         return NoResult(
-            f"a value of type {type(running.returned).__name__[:64]} that is no result of this tool"
+            f"a value of type {type(running.returned).__name__[:64]} that is not this tool's result"
         )
 
     async def _answer(self, exc: BaseException, phase: Phase, running: _Running) -> Any:
