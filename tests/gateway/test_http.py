@@ -224,6 +224,16 @@ def test_the_deadline_pauses_while_the_client_is_asked(through, server):
     assert b'"text": "fine"' in rest
 
 
+def test_progress_may_extend_the_deadline():
+    with serving() as server, listening(server.url, "--timeout", "0.5", "--max-timeout", "5") as process:
+        client = HttpClient(process.port)
+        client.initialize()
+        got = client.call("sse_progress", _meta={"progressToken": 1})
+
+    assert parse(got.answer["result"]) is None
+    assert len(got.messages) == 21
+
+
 @pytest.mark.parametrize("meta", [{}, META], ids=["2025", "2026"])
 def test_a_call_that_is_too_slow_is_cancelled_at_the_server(through, server, meta):
     through.call("hang", "slow", **meta)

@@ -20,13 +20,14 @@ class Gateway:
     A session with the lines that left it.
     """
 
-    def __init__(self, retry=False, timeout=10.0, **options):
+    def __init__(self, retry=False, timeout=10.0, max_timeout=None, **options):
         rules = Retry(clock=lambda: 0.0, random=lambda: 0.0) if retry else None
         core = Exchange(Options(**options), retry=rules, new_id=lambda: "f00")
         self.host, self.server, self.failures, self.notes = [], [], [], []
         self.session = Session(
             lambda: core,
             timeout=timeout,
+            max_timeout=max_timeout,
             max_line=1000,
             report=lambda call, replaced: self.failures.append((call.id, replaced.fault.code)),
             note=self.notes.append,
@@ -256,6 +257,28 @@ def test_a_repeated_call_has_an_id_of_its_own_and_the_answer_the_hosts():
     assert [(one["id"], one["params"]["_meta"]) for one in repeats] == [("again-1", {"x": 1})]
     assert json.loads(gateway.from_server(success("again-1"))) == success(5)
     assert gateway.session.next_due() is None
+
+
+@pytest.mark.parametrize(
+    ("max_timeout", "token", "times", "due"),
+    [
+        (None, "p", [4.0, 8.0], 10.0),
+        (25.0, "p", [], 10.0),
+        (25.0, "p", [4.0], 14.0),
+        (25.0, "p", [4.0, 8.0, 17.0], 25.0),
+        (25.0, "other", [4.0], 10.0),
+        # It never shortens the deadline.
+        (5.0, "p", [4.0], 10.0),
+    ],
+)
+def test_progress_extends_the_deadline_up_to_a_limit(max_timeout, token, times, due):
+    gateway = Gateway(max_timeout=max_timeout)
+    gateway.from_host(call(5, _meta={"progressToken": "p"}))
+    for now in times:
+        params = {"progressToken": token, "progress": now}
+        gateway.from_server({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}, now)
+
+    assert gateway.session.next_due() == due
 
 
 def test_a_call_that_showed_progress_is_not_repeated():

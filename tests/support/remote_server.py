@@ -265,6 +265,12 @@ class RemoteServer:
             self.answer_later["ev-1"] = b"id: ev-2\n" + event
         if tool == "sse_ask":
             await self.ask(writer)
+        for _ in range(20 if tool == "sse_progress" else 0):
+            params = {"progressToken": 1, "progress": 1}
+            progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+            writer.write(b"data: " + json.dumps(progress).encode() + b"\n\n")
+            await writer.drain()
+            await asyncio.sleep(0.05)
         while tool == "sse_silent":
             writer.write(b": ping\n\n")
             await writer.drain()

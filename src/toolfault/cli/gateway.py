@@ -34,6 +34,7 @@ served over stdio, or with --listen over HTTP. What is not a failure passes as t
 
 options:
   --timeout SECONDS        answer a call after so long (55; 'none': never)
+  --max-timeout SECONDS    let progress extend that deadline, to so long in all (off)
   --guidance HOW           advice for the model: block, inline or none (block)
   --disclosure HOW         text of failures: redacted, withheld or full (redacted)
   --protocol-errors HOW    JSON-RPC errors of calls: lift them into results, or keep (lift)
@@ -244,6 +245,7 @@ def _switch(text: str) -> bool:
 
 _OPTIONS: Final[Mapping[str, _Option]] = {
     "timeout": _Option(_seconds),
+    "max-timeout": _Option(_seconds),
     "guidance": _Option(_choice("block", "inline", "none")),
     "disclosure": _Option(_choice("redacted", "withheld", "full")),
     "protocol-errors": _Option(_choice("lift", "keep")),

@@ -100,6 +100,7 @@ class Bridge:
         self._session = Session(
             lambda: self._exchange,
             timeout=options.timeout,
+            max_timeout=options.max_timeout,
             max_line=options.max_line,
             report=self._host.report,
             note=self._host.note,

@@ -92,6 +92,7 @@ class Shared:
         return Session(
             self.exchange,
             timeout=self.options.timeout,
+            max_timeout=self.options.max_timeout,
             max_line=self.options.max_line,
             report=self.journal.report,
             note=self.journal.note,

@@ -21,6 +21,7 @@ class Options:
         protocol_errors: ``lift`` turns JSON-RPC errors of calls into results; ``keep`` adds the
             envelope to their ``data``.
         timeout: Seconds that a call may take before the gateway answers it. None: no limit.
+        max_timeout: Seconds that a call may take if it shows progress. None: no longer than others.
         max_line: The longest message, in bytes.
         restarts: The restarts of a dead server that are allowed in a row.
         retry: Whether failed calls are repeated where that is safe.
@@ -36,6 +37,7 @@ class Options:
     disclosure: Literal["redacted", "withheld", "full"] = "redacted"
     protocol_errors: Literal["lift", "keep"] = "lift"
     timeout: float | None = 55.0
+    max_timeout: float | None = None
     max_line: int = 64 * 2**20
     restarts: int = 0
     retry: bool = False

@@ -119,6 +119,7 @@ class Session:
     Args:
         exchange: Returns the judgement; called when it is needed first.
         timeout: Seconds that a call may take. None: no limit.
+        max_timeout: Seconds that a call may take if it shows progress. None: no longer than others.
         max_line: The longest line, in bytes; for messages only.
         report: Called with the call and the answer of each failure.
         note: Called with a sentence for the log of the host.
@@ -132,6 +133,7 @@ class Session:
         exchange: Callable[[], Exchange],
         *,
         timeout: float | None,
+        max_timeout: float | None = None,
         max_line: int,
         report: Callable[[Call, Replace], object],
         note: Callable[[str], object],
@@ -144,6 +146,7 @@ class Session:
         """
         self._exchange = exchange
         self._timeout = timeout
+        self._max_timeout = max_timeout
         self._max_line = max_line
         self._report = report
         self._note = note
@@ -352,7 +355,7 @@ class Session:
         elif method == "notifications/cancelled":
             self._resume(key_of(params.get("requestId")), now)
         elif method == "notifications/progress":
-            self._keep_single(params.get("progressToken"))
+            self._note_progress(params.get("progressToken"), now)
 
     def _pause(self, asked: Call, now: float) -> None:
         if asked.method == "ping" or len(self._asked) >= _MAX_ASKED:
@@ -361,12 +364,19 @@ class Session:
             self._paused_at = now
         self._asked.add(key_of(asked.id))
 
-    def _keep_single(self, token: object) -> None:
-        # What the host has seen the beginning of is not repeated.
+    def _note_progress(self, token: object, now: float) -> None:
         for opened in self.iter_open():
             meta = as_object(opened.call.params.get("_meta"))
             if "progressToken" in meta and meta["progressToken"] == token:
+                # What the host has seen the beginning of is not repeated.
                 opened.state = None
+                self._extend(opened, now)
+
+    def _extend(self, opened: Open, now: float) -> None:
+        if opened.deadline is None or self._max_timeout is None or self._timeout is None:
+            return
+        longest = opened.began + self._max_timeout
+        opened.deadline = max(opened.deadline, min(now + self._timeout, longest))
 
     def _resume(self, key: str, now: float) -> None:
         if key not in self._asked:
