@@ -4,6 +4,7 @@ The HTTP client of the gateway, in the version that the installed mcp brings; an
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from typing import Any, Final
 
@@ -30,6 +31,29 @@ NOT_SENT: Final[tuple[type[Exception], ...]] = (
     httpx.ConnectTimeout,
     httpx.UnsupportedProtocol,
 )
+
+
+#: Seconds before a refused connection is tried again.
+_PAUSES: Final = (0.1, 0.5)
+
+
+async def send(client: Any, request: Any) -> Any:
+    """
+    Return the answer to a request, whose body is still to come; a refused one is tried again.
+
+    Args:
+        client: The client.
+        request: The request.
+
+    Raises:
+        HTTP_ERRORS: There is no answer.
+    """
+    for pause in _PAUSES:
+        try:
+            return await client.send(request, stream=True)
+        except NOT_SENT:
+            await asyncio.sleep(pause)
+    return await client.send(request, stream=True)
 
 
 def redirected_to(response: Any, url: Any) -> Any:

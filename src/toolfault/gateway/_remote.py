@@ -8,13 +8,12 @@ Rule 2: credentials go to the origin of the URL only.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from toolfault._version import __version__
-from toolfault.gateway._http import NOT_SENT, httpx, redirected_to
+from toolfault.gateway._http import httpx, redirected_to, send
 from toolfault.gateway._mcp_headers import BASE, SESSION, VERSION
 
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 #: Seconds for a connection.
 _CONNECT: Final = 30.0
-
-#: Seconds before a refused connection is tried again.
-_PAUSES: Final = (0.1, 0.5)
 
 _MAX_REDIRECTS: Final = 3
 
@@ -99,7 +95,7 @@ class Remote:
             request = self.client.build_request(
                 method, url, headers=self._headers(headers, has_session), content=data
             )
-            response = await self._connect(request)
+            response = await send(self.client, request)
             target = redirected_to(response, self._url)
             if target is not None and hops < _MAX_REDIRECTS:
                 url, hops = target, hops + 1
@@ -119,14 +115,6 @@ class Remote:
         except BaseException:
             await response.aclose()
             raise
-
-    async def _connect(self, request: Any) -> Any:
-        for pause in _PAUSES:
-            try:
-                return await self.client.send(request, stream=True)
-            except NOT_SENT:
-                await asyncio.sleep(pause)
-        return await self.client.send(request, stream=True)
 
     def _headers(self, given: Mapping[str, str], has_session: bool) -> dict[str, str]:
         headers = {**BASE, **given}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolfault.gateway._encodings import accept_only_decodable
-from toolfault.gateway._http import httpx, redirected_to
+from toolfault.gateway._http import httpx, redirected_to, send
 from toolfault.gateway._reply import Headers
 
 
@@ -180,7 +180,7 @@ class Upstream:
     async def _send_once(self, request: Request, target: Any, headers: Headers) -> Any:
         content = request.body or None
         sent = httpx.Request(request.method, target, headers=headers, content=content)
-        return await self.client.send(sent, stream=True)
+        return await send(self.client, sent)
 
     def _is_endpoint(self, request: Request) -> bool:
         endpoint: bytes = self._url.raw_path.partition(b"?")[0]
