@@ -98,7 +98,7 @@ class _Prepared(NamedTuple):
     policy: Policy
     guidance: Guidance
     reporter: Reporter
-    homes: WeakKeyDictionary[object, AuthorModules]
+    modules_by_tool: WeakKeyDictionary[object, AuthorModules]
 
 
 @public
@@ -256,10 +256,10 @@ class Guard:
         if unknown:
             raise unknown_option("a tool", min(unknown), sorted(GuardOptions.__annotations__))
         guard = replace(self, **given)
-        guard._share(self._prepared, own_rules="expect" in given, own_homes="also" in given)  # noqa: SLF001 -- of its own class
+        guard._share(self._prepared, own_rules="expect" in given, own_modules="also" in given)  # noqa: SLF001 -- of its own class
         return guard
 
-    def _share(self, server: _Prepared, *, own_rules: bool, own_homes: bool) -> None:
+    def _share(self, server: _Prepared, *, own_rules: bool, own_modules: bool) -> None:
         """
         Share one memory with the server's guard: what was logged, the authors' modules, secrets.
         """
@@ -267,9 +267,11 @@ class Guard:
         layers = server.policy.declared
         if own_rules:
             layers = (*mine.policy.declared, *layers)
-        homes = mine.homes if own_homes else server.homes
+        modules_by_tool = mine.modules_by_tool if own_modules else server.modules_by_tool
         policy = self._policy(layers, server.policy.redactor)
-        self._freeze("_prepared", _Prepared(policy, mine.guidance, server.reporter, homes))
+        self._freeze(
+            "_prepared", _Prepared(policy, mine.guidance, server.reporter, modules_by_tool)
+        )
 
     def judge(self, exc: BaseException, call: Call) -> ToolFault:
         """
@@ -337,8 +339,8 @@ class Guard:
             call: The call that it answers.
             more: What else it says; it may tell what happened.
         """
-        said = f"{text}\n{more}" if more else text
-        verdict = careful(said, tool=call.tool, arguments=call.arguments) or Verdict(
+        whole = f"{text}\n{more}" if more else text
+        verdict = careful(whole, tool=call.tool, arguments=call.arguments) or Verdict(
             code=McpErrorCode.INTERNAL
         )
         return self._judge_returned(verdict, text, call)
@@ -414,7 +416,7 @@ class Guard:
         return fault
 
     def _case(self, call: Call) -> Case:
-        return Case(call, self._prepared.policy, self._home(call.function))
+        return Case(call, self._prepared.policy, self._author_modules(call.function))
 
     def _publish(
         self,
@@ -484,18 +486,18 @@ class Guard:
         fault.facts["origin"] = "adapter"
         raise fault from cleanup
 
-    def _home(self, function: object) -> AuthorModules:
+    def _author_modules(self, function: object) -> AuthorModules:
         if function is None:
             return _NOWHERE
-        homes = self._prepared.homes
+        modules_by_tool = self._prepared.modules_by_tool
         try:
-            home = homes.get(function)
-            if home is None:
-                home = homes[function] = AuthorModules(function, self.also)
+            modules = modules_by_tool.get(function)
+            if modules is None:
+                modules = modules_by_tool[function] = AuthorModules(function, self.also)
         except TypeError:
             # A callable object that has no hash, or that nobody can refer to weakly.
             return AuthorModules(function, self.also)
-        return home
+        return modules
 
 
 _NOWHERE: Final = AuthorModules(None)

@@ -136,8 +136,8 @@ def nearest(given: object, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415 -- only mistakes need it
 
     names = {name.lower(): name for name in known}
-    asked = given.strip().lower().replace("-", "_")[:64]
-    near = get_close_matches(asked, names, n=1, cutoff=0.6)
+    wanted = given.strip().lower().replace("-", "_")[:64]
+    near = get_close_matches(wanted, names, n=1, cutoff=0.6)
     return names[near[0]] if near else None
 
 

@@ -142,8 +142,8 @@ def find_crashed_validator(
         if not isinstance(original, BaseException):
             continue
         if (
-            is_raised_by_author(original, case.home)
-            and not purpose_of(original, case.home).deliberate
+            is_raised_by_author(original, case.modules)
+            and not purpose_of(original, case.modules).deliberate
         ):
             return original
     return None

@@ -166,7 +166,7 @@ class Case:
     Args:
         call: What is known of the call.
         policy: What the guard's owner decided.
-        home: The modules of the tool's author.
+        modules: The modules of the tool's author.
 
     Attributes:
         rules:
@@ -189,17 +189,17 @@ class Case:
         "_values",
         "call",
         "findings",
-        "home",
+        "modules",
         "policy",
         "refused",
         "rules",
         "texts",
     )
 
-    def __init__(self, call: Call, policy: Policy, home: AuthorModules) -> None:
+    def __init__(self, call: Call, policy: Policy, modules: AuthorModules) -> None:
         self.call = call
         self.policy = policy
-        self.home = home
+        self.modules = modules
         self.rules: dict[int, tuple[str, Verdict]] = {}
         self.findings: dict[int, Finding] = {}
         self.texts: dict[int, str] = {}
@@ -355,13 +355,13 @@ def _remove_leaks_of(case: Case, link: BaseException, text: str) -> str:
 def _replace_quotation(case: Case, link: BaseException, text: str, spelled: str) -> str:
     from toolfault._judge.quotations import quotable  # noqa: PLC0415 -- as above
 
-    said = quotable(link, rule_for(case, link), case.policy.redactor.redact)
-    if said == spelled:
+    shown = quotable(link, rule_for(case, link), case.policy.redactor.redact)
+    if shown == spelled:
         return text
     at = text.index(spelled[:_LONGEST_QUOTE])
     # An author may have cut what is quoted.
     end = at + len(spelled) if text.startswith(spelled, at) else len(text)
-    return f"{text[:at]}{said}{text[end:]}"
+    return f"{text[:at]}{shown}{text[end:]}"
 
 
 def is_unexplained(exc: BaseException, name: str) -> bool:

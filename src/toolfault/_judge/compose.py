@@ -213,9 +213,9 @@ def _message(
         elif not finding.deliberate:
             message = _compose_message(case, finding, failure_id)
     message = message or _wordless(_class_name(case, finding.leaf), code)
-    for said in filter(None, quotations):
+    for words in filter(None, quotations):
         stop = "" if message[-1] in ".!?" else "."
-        message = f"{message}{stop} {said}"
+        message = f"{message}{stop} {words}"
     return message
 
 
@@ -266,9 +266,9 @@ def _diagnosis(case: Case, exc: BaseException) -> str:
         return ""
     from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
 
-    said = _redact(case, diagnosis(exc, verdict), CAUSE_BYTES)
+    words = _redact(case, diagnosis(exc, verdict), CAUSE_BYTES)
     speaker = _SPEAKERS.get(verdict.family, "The library")
-    return f"{speaker} said: {quote(said)}." if said else ""
+    return f"{speaker} said: {quote(words)}." if words else ""
 
 
 def _quote_upstream(case: Case, verdict: Verdict) -> str:
@@ -277,8 +277,8 @@ def _quote_upstream(case: Case, verdict: Verdict) -> str:
     """
     if not case.policy.upstream_text or not verdict.quote:
         return ""
-    said = one_line(_redact(case, verdict.quote, CAUSE_BYTES)).replace('"', "'")
-    return f'The upstream said, in its own words: "{said}"' if said else ""
+    words = one_line(_redact(case, verdict.quote, CAUSE_BYTES)).replace('"', "'")
+    return f'The upstream said, in its own words: "{words}"' if words else ""
 
 
 def _original_text(case: Case, exc: BaseException) -> str:
@@ -384,7 +384,9 @@ def _describe_cause(case: Case, exc: BaseException) -> str:
     elif text is None:
         # A builtin that a library met on its way quotes whatever it was about: a part of a URL,
         # a body's bytes.
-        inside = type(exc).__module__ == "builtins" and is_raised_by_author(exc, case.home) is False
+        inside = (
+            type(exc).__module__ == "builtins" and is_raised_by_author(exc, case.modules) is False
+        )
         text = "" if inside else author_text(case, exc)
     kind = _class_name(case, exc)
     return f"{kind}: {text}" if text else kind

@@ -10,8 +10,8 @@ Rule 3: an interpreter whose bytecode isn't as expected switches the look at ins
 the verdict wrong.
 """
 
-# ruff: noqa: PTH113, PTH118, PTH119, PTH120, PTH206, PTH208 -- pathlib would double the time that a home
-# takes
+# ruff: noqa: PTH113, PTH118, PTH119, PTH120, PTH206, PTH208 -- pathlib would double the time that the
+# modules take
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ MAX_THROUGH: Final = 200
 #: How many wrappers a tool may have around its function.
 MAX_WRAPPERS: Final = 64
 
-#: How many modules a home remembers its answer for; then it forgets them all, since names can be
-#: made at run time.
+#: How many modules an `AuthorModules` remembers its answer for; then it forgets them all, since
+#: names can be made at run time.
 MAX_KNOWN: Final = 1024
 
 #: Characters of an exception's text that are searched for the name of an environment variable.
@@ -212,23 +212,25 @@ class AuthorModules:
         Show the packages and the folder.
         """
         whose = self._name or "nobody"
-        return f"<Home of {whose}: packages {sorted(self._packages)}, folder {self._folder}>"
+        return (
+            f"<AuthorModules of {whose}: packages {sorted(self._packages)}, folder {self._folder}>"
+        )
 
 
 def purpose_of(
-    leaf: BaseException, home: AuthorModules, witness: BaseException | None = None
+    leaf: BaseException, modules: AuthorModules, witness: BaseException | None = None
 ) -> Purpose:
     """
     Judge one exception that is not a group, unless the group's class is the author's; never raises.
 
     Args:
         leaf: The exception.
-        home: The modules of the tool's author.
+        modules: The modules of the tool's author.
         witness: The group that held it. A leaf that was never raised itself stands or falls with
             that raise.
     """
     try:
-        return _judge(leaf, home, witness)
+        return _judge(leaf, modules, witness)
     except Exception as exc:  # noqa: BLE001 -- whatever goes wrong while judging is an accident
         return Purpose(False, f"cannot tell: {class_name(exc)} while judging", False)
 
@@ -244,13 +246,13 @@ def raise_site(exc: BaseException) -> tuple[str, str, int] | None:
         return None
 
 
-def is_raised_by_author(exc: BaseException, home: AuthorModules) -> bool | None:
+def is_raised_by_author(exc: BaseException, modules: AuthorModules) -> bool | None:
     """
     Tell whether an exception began in the author's own code; None: it was never raised.
     """
     try:
         tb = _innermost(_traceback(exc))
-        return None if tb is None else home.owns(tb.tb_frame.f_globals)
+        return None if tb is None else modules.owns(tb.tb_frame.f_globals)
     except Exception:  # noqa: BLE001 -- as everywhere here
         return False
 
@@ -292,7 +294,9 @@ def from_environ(exc: BaseException) -> bool:
     )
 
 
-def packages_in_traceback(exc: BaseException, home: AuthorModules | None = None) -> frozenset[str]:
+def packages_in_traceback(
+    exc: BaseException, modules: AuthorModules | None = None
+) -> frozenset[str]:
     """
     Return the top-level packages that an exception came through below the author's own code.
 
@@ -304,7 +308,7 @@ def packages_in_traceback(exc: BaseException, home: AuthorModules | None = None)
         for tb in entries_of(exc):
             space = tb.tb_frame.f_globals
             name = space.get("__name__")
-            if home is not None and home.owns(space):
+            if modules is not None and modules.owns(space):
                 found.clear()
             elif isinstance(name, str):
                 found.add(name.partition(".")[0])
@@ -327,19 +331,19 @@ def entries_of(exc: BaseException) -> Iterable[types.TracebackType]:
     return found
 
 
-def owns_frame(home: AuthorModules, tb: types.TracebackType) -> bool:
+def owns_frame(modules: AuthorModules, tb: types.TracebackType) -> bool:
     """
     Tell whether an entry of a traceback stands in the author's own code.
     """
-    return home.owns(tb.tb_frame.f_globals)
+    return modules.owns(tb.tb_frame.f_globals)
 
 
-def _judge(leaf: BaseException, home: AuthorModules, witness: BaseException | None) -> Purpose:
+def _judge(leaf: BaseException, modules: AuthorModules, witness: BaseException | None) -> Purpose:
     cls = type(leaf)
     tb: types.TracebackType | None = _traceback(leaf)
     if tb is None and witness is not None:
         tb = _traceback(witness)
-    if home.owns_class(cls):
+    if modules.owns_class(cls):
         # Nothing but the author's code raises it, wherever and however it arrived: process pools,
         # compiled code.
         return Purpose(True, "own class", tb is not None, own_class=True)
@@ -349,13 +353,15 @@ def _judge(leaf: BaseException, home: AuthorModules, witness: BaseException | No
         return Purpose(False, "cannot tell: no traceback", False)
     innermost = _innermost(tb)
     if innermost is None:
-        innermost = _newest_raise(tb, home)
+        innermost = _newest_raise(tb, modules)
     if innermost is None:
         return Purpose(False, "cannot tell: the traceback is too long", True)
-    return _judge_place(cls, innermost, home)
+    return _judge_place(cls, innermost, modules)
 
 
-def _judge_place(cls: type[BaseException], tb: types.TracebackType, home: AuthorModules) -> Purpose:
+def _judge_place(
+    cls: type[BaseException], tb: types.TracebackType, modules: AuthorModules
+) -> Purpose:
     code, at = tb.tb_frame.f_code, tb.tb_lasti
     raw = code.co_code  # not the adaptive one, which holds specialised opcodes and caches
     if not 0 <= at < len(raw) - 1:
@@ -363,9 +369,9 @@ def _judge_place(cls: type[BaseException], tb: types.TracebackType, home: Author
     if _RAISE < 0:
         return Purpose(False, "cannot tell: unknown bytecode", True)
     accident = _accident_at(cls, code, raw, at)
-    if not accident and code.co_filename.startswith("<") and not home.typed_in:
+    if not accident and code.co_filename.startswith("<") and not modules.typed_in:
         accident = f"generated code {code.co_filename}"
-    if not accident and not home.owns(tb.tb_frame.f_globals):
+    if not accident and not modules.owns(tb.tb_frame.f_globals):
         accident = "raise outside the tool's modules,"
     place = "{}.{}:{}".format(*_place(tb))
     if accident:
@@ -399,7 +405,7 @@ def _innermost(tb: types.TracebackType | None) -> types.TracebackType | None:
     return None
 
 
-def _newest_raise(tb: types.TracebackType, home: AuthorModules) -> types.TracebackType | None:
+def _newest_raise(tb: types.TracebackType, modules: AuthorModules) -> types.TracebackType | None:
     """
     Return the first entry of the author's that stands at a raise; None: none is near the beginning.
     """
@@ -408,7 +414,7 @@ def _newest_raise(tb: types.TracebackType, home: AuthorModules) -> types.Traceba
         if entry is None:
             break
         code, at = entry.tb_frame.f_code.co_code, entry.tb_lasti
-        if 0 <= at < len(code) - 1 and code[at] == _RAISE and owns_frame(home, entry):
+        if 0 <= at < len(code) - 1 and code[at] == _RAISE and owns_frame(modules, entry):
             return entry
         entry = entry.tb_next
     return None

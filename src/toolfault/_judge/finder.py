@@ -12,12 +12,13 @@ server's.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from dataclasses import replace
 from typing import Final
 
 from toolfault._codes import McpErrorCode
-from toolfault._exception_chain import any_cause_of, is_group, leaves_of
+from toolfault._exception_chain import any_cause_of, leaves_of
 from toolfault._judge.arguments import (
     find_crashed_validator,
     judge_arguments,
@@ -137,6 +138,13 @@ _REFUSED_STATEMENT: Final = frozenset({McpErrorCode.TOOL_PANICKED, McpErrorCode.
 
 _NOTHING_REFUSED: Final = Refused()
 
+#: The exception classes that Python itself has.
+_BUILTINS: Final = frozenset(
+    value
+    for value in vars(builtins).values()
+    if isinstance(value, type) and issubclass(value, BaseException)
+)
+
 #: Packages that run the functions of others, as in a worker thread.
 _CARRIERS: Final = frozenset({"anyio"})
 
@@ -156,15 +164,22 @@ def find(case: Case, exc: BaseException) -> Finding:
     """
     if case.call.phase == "lookup":
         return judge_unknown_tool(case, exc)
+    return _find_any(case, exc, 0)
+
+
+def _find_any(case: Case, exc: BaseException, depth: int) -> Finding:
+    """
+    Judge an exception; of a group, its members that are no cancellations.
+    """
     if not issubclass(type(exc), BaseExceptionGroup):
-        return _find_leaf(case, exc, exc)
+        return _find_leaf(case, exc, exc, depth)
     leaves = [leaf for leaf in leaves_of(exc) if not is_cancelled(leaf)]
     if not leaves:
-        return _find_leaf(case, _any_leaf(exc), exc)
-    return _choose([_find_leaf(case, leaf, exc) for leaf in leaves[:_MAX_JUDGED]])
+        leaves = leaves_of(exc)[:1] or [exc]
+    return _choose([_find_leaf(case, leaf, exc, depth) for leaf in leaves[:_MAX_JUDGED]])
 
 
-def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int = 0) -> Finding:
+def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int) -> Finding:
     """
     Judge one exception that is not a group.
     """
@@ -176,7 +191,7 @@ def _find_leaf(case: Case, exc: BaseException, group: BaseException, depth: int 
         found = _judge_validation(case, exc)
         if found is not None:
             return found
-    purpose = purpose_of(exc, case.home, group)
+    purpose = purpose_of(exc, case.modules, group)
     if case.policy.declared:
         declared = _ask_declared_rules(case, exc, purpose)
         if declared is not None:
@@ -258,9 +273,7 @@ def _is_in_tables(exc: BaseException, name: str) -> bool:
     """
     Tell whether a table names an exception's class, or one of its bases that is not built in.
     """
-    if name and not name.startswith("builtins."):
-        return True
-    return qualified_name(type(exc)).startswith("builtins.")
+    return type(exc) in _BUILTINS or (name != "" and not name.startswith("builtins."))
 
 
 def _ask_declared_rules(case: Case, exc: BaseException, purpose: Purpose) -> Finding | None:
@@ -293,7 +306,7 @@ def _judge_validation(case: Case, exc: BaseException) -> Finding | None:
     if crashed is None:
         return judge_arguments(case, exc, found)
     return _judge_accident(
-        case, crashed, *rule_with_name(case, crashed), purpose_of(crashed, case.home)
+        case, crashed, *rule_with_name(case, crashed), purpose_of(crashed, case.modules)
     )
 
 
@@ -323,10 +336,10 @@ def _judge_over_handled(case: Case, exc: BaseException, name: str, depth: int) -
         return replace(found, leaf=exc, reason=f"repeats {reason}", text=text)
     if name not in HOST_ERRORS:
         return _deliberate(INTERNAL, exc, reason, text)
-    said = _read_text(case, text)
-    if said is None or _blames_wrongly(case, said, handled, found.verdict):
+    meaning = _read_text(case, text)
+    if meaning is None or _blames_wrongly(case, meaning, handled, found.verdict):
         return _deliberate(INTERNAL, exc, reason, text)
-    return _deliberate(said, exc, f"prose, {reason}", text)
+    return _deliberate(meaning, exc, f"prose, {reason}", text)
 
 
 def _blame_for_value(case: Case, handled: BaseException, verdict: Verdict) -> tuple[Verdict, str]:
@@ -373,18 +386,12 @@ def _is_about_value(exc: BaseException, handled: BaseException, verdict: Verdict
 
 def _find_handled(case: Case, handled: BaseException, depth: int) -> Finding:
     found = case.findings.get(id(handled))
-    if found is None:
-        found = case.findings[id(handled)] = _find_anew(case, handled, depth)
-    return found
-
-
-def _find_anew(case: Case, handled: BaseException, depth: int) -> Finding:
+    if found is not None:
+        return found
     if len(case.findings) >= _MAX_JUDGED:
         return Finding(verdict=INTERNAL, leaf=handled, reason="too many exceptions to look at")
-    if not is_group(handled):
-        return _find_leaf(case, handled, handled, depth + 1)
-    leaves = [leaf for leaf in leaves_of(handled) if not is_cancelled(leaf)] or [handled]
-    return _choose([_find_leaf(case, leaf, handled, depth + 1) for leaf in leaves[:_MAX_JUDGED]])
+    found = case.findings[id(handled)] = _find_any(case, handled, depth + 1)
+    return found
 
 
 def _judge_alone(
@@ -427,8 +434,8 @@ def _classify(case: Case, text: str, reason: str) -> tuple[Verdict, str]:
     """
     Return the verdict on an author's text, `INTERNAL` if it tells nothing, and the reason.
     """
-    said = _read_text(case, text)
-    return (INTERNAL, reason) if said is None else (said, f"prose, {reason}")
+    meaning = _read_text(case, text)
+    return (INTERNAL, reason) if meaning is None else (meaning, f"prose, {reason}")
 
 
 def _judge_own_class(case: Case, exc: BaseException, depth: int) -> Finding:
@@ -475,7 +482,7 @@ def _own_verdict_over_handled(
 
 def _judge_own_name(case: Case, exc: BaseException) -> Verdict | None:
     for cls in type(exc).__mro__:
-        if case.home.owns_class(cls) and (named := verdict_for_name(cls.__name__)) is not None:
+        if case.modules.owns_class(cls) and (named := verdict_for_name(cls.__name__)) is not None:
             return named
     return None
 
@@ -516,7 +523,7 @@ def _judge_accident(
     if isinstance(exc, KeyError) and from_environ(exc):
         return _crash(exc, _unset_variable(exc), "environment")
     if isinstance(exc, PermissionError) and not verdict.paths and purpose.traceback:
-        verdict = _socket_or_disk(exc, case.home)
+        verdict = _socket_or_disk(exc, case.modules)
     verdict = _blame_if_named(case, exc, verdict)
     found = _judge_caller_value(case, exc, verdict)
     if found is None:
@@ -543,16 +550,16 @@ def _judge_library_text(
     Judge what a library raised and no table explains by its text; None: the author's code did.
     """
     is_library_class = is_unexplained(exc, name)
-    in_library = name in _SAID_BY_LIBRARIES and is_raised_by_author(exc, case.home) is False
+    in_library = name in _SAID_BY_LIBRARIES and is_raised_by_author(exc, case.modules) is False
     if not (is_library_class or in_library):
         return None
-    if in_library and "toolfault" in packages_in_traceback(exc, case.home):
+    if in_library and "toolfault" in packages_in_traceback(exc, case.modules):
         return None  # a mistake in the author's use of this library, not in the arguments
     text = telling_lines(author_text(case, exc)) or None
-    said = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
-    if said is not None and not _blames_wrongly(case, said, exc, verdict):
-        said = said._replace(sentence=None)
-        return Finding(verdict=said, leaf=exc, reason="a library's words", text=text)
+    meaning = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
+    if meaning is not None and not _blames_wrongly(case, meaning, exc, verdict):
+        meaning = meaning._replace(sentence=None)
+        return Finding(verdict=meaning, leaf=exc, reason="a library's words", text=text)
     if not is_library_class:
         return None
     return Finding(verdict=INTERNAL, leaf=exc, reason="unknown library", crash=True, text=text)
@@ -587,20 +594,20 @@ def _program_complaint(
     from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
 
     words = diagnosis(exc, verdict)
-    said = careful(words, tool=case.call.tool, arguments=case.call.arguments)
-    if said is not None and said.code is not McpErrorCode.INVALID_ARGUMENTS:
+    meaning = careful(words, tool=case.call.tool, arguments=case.call.arguments)
+    if meaning is not None and meaning.code is not McpErrorCode.INVALID_ARGUMENTS:
         return None, words
     return case.values.argument_quoted_in(words), words
 
 
-def _blames_wrongly(case: Case, said: Verdict, exc: BaseException, verdict: Verdict) -> bool:
+def _blames_wrongly(case: Case, meaning: Verdict, exc: BaseException, verdict: Verdict) -> bool:
     """
     Tell whether words blame the caller for a value that the caller did not send.
     """
-    if said.code is not McpErrorCode.INVALID_ARGUMENTS:
+    if meaning.code is not McpErrorCode.INVALID_ARGUMENTS:
         return False
     # Of another library the whole text counts, which may speak of more than one value.
-    if not packages_in_traceback(exc, case.home) <= sys.stdlib_module_names | _CARRIERS:
+    if not packages_in_traceback(exc, case.modules) <= sys.stdlib_module_names | _CARRIERS:
         return False
     return _find_refused_value(case, exc, verdict).is_foreign
 
@@ -611,7 +618,7 @@ def _find_refused_value(case: Case, exc: BaseException, verdict: Verdict) -> Ref
         statement = verdict.family == "database" and verdict.code in _REFUSED_STATEMENT
         refused = _NOTHING_REFUSED
         if statement or is_conversion(exc, verdict):
-            refused = find_refused(exc, case.home, case.values, statement=statement)
+            refused = find_refused(exc, case.modules, case.values, statement=statement)
         case.refused[id(exc)] = refused
     return refused
 
@@ -677,15 +684,11 @@ def _drop_causes(found: Finding) -> Verdict:
     return found.verdict._replace(causes=()) if found.verdict.causes else found.verdict
 
 
-def _any_leaf(exc: BaseException) -> BaseException:
-    return next(iter(leaves_of(exc)), exc)
-
-
-def _socket_or_disk(exc: BaseException, home: AuthorModules) -> Verdict:
+def _socket_or_disk(exc: BaseException, modules: AuthorModules) -> Verdict:
     """
     Judge a PermissionError without a file name by where it came through.
     """
-    if packages_in_traceback(exc, home) & _SOCKETS:
+    if packages_in_traceback(exc, modules) & _SOCKETS:
         from toolfault.rules.builtins import NO_CONNECTION_ALLOWED  # noqa: PLC0415 -- tables load at the first failure
 
         return NO_CONNECTION_ALLOWED

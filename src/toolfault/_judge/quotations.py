@@ -114,10 +114,10 @@ def _database(exc: BaseException, text: str) -> str:
             text = f"{message} ({number})"  # MySQL's drivers
         case _:
             pass
-    said = _primary(exc) or _values("…", _rows("", text)).strip()
+    words = _primary(exc) or _values("…", _rows("", text)).strip()
     if str(str_attr(exc, "sqlstate")).startswith("22"):
-        said = _literal('"…"', said)
-    return "" if _connection(said) else said
+        words = _literal('"…"', words)
+    return "" if _connection(words) else words
 
 
 def _primary(exc: BaseException) -> str:
@@ -143,8 +143,8 @@ def _mongodb(exc: BaseException) -> str:
     """
     Return what a MongoDB server said; pymongo's own texts hold hosts.
     """
-    said = dict_attr(exc, "details").get("errmsg")
-    return one_line(_cut_by_mongodb("", said)) if isinstance(said, str) else ""
+    words = dict_attr(exc, "details").get("errmsg")
+    return one_line(_cut_by_mongodb("", words)) if isinstance(words, str) else ""
 
 
 def _clickhouse(exc: BaseException) -> str:
@@ -267,14 +267,14 @@ def _output(exc: BaseException) -> str:
     """
     Return the last lines that a program wrote to its standard error, or to its output.
     """
-    said = attr(exc, "stderr") or attr(exc, "output")
-    if isinstance(said, bytes | bytearray):
-        said = bytes(said[-_MAX_TEXT:]).decode("utf-8", "replace")
-    return _last_lines(said) if isinstance(said, str) else ""
+    words = attr(exc, "stderr") or attr(exc, "output")
+    if isinstance(words, bytes | bytearray):
+        words = bytes(words[-_MAX_TEXT:]).decode("utf-8", "replace")
+    return _last_lines(words) if isinstance(words, str) else ""
 
 
-def _last_lines(said: str) -> str:
-    lines = [line.strip() for line in said[-_MAX_TEXT:].splitlines() if line.strip()]
+def _last_lines(words: str) -> str:
+    lines = [line.strip() for line in words[-_MAX_TEXT:].splitlines() if line.strip()]
     text = " / ".join(lines[-_LAST_LINES:])
     return text if len(text) <= _MAX_OUTPUT else f"…{text[-_MAX_OUTPUT:]}"
 
@@ -286,9 +286,9 @@ def _git_output(exc: BaseException) -> str:
     """
     Return the last lines of what Git wrote; GitPython keeps them with a label.
     """
-    said = str_attr(exc, "stderr") or ""
-    found = _stderr_of_git(said[:_MAX_TEXT])
-    return _last_lines(found[1] if found else said)
+    words = str_attr(exc, "stderr") or ""
+    found = _stderr_of_git(words[:_MAX_TEXT])
+    return _last_lines(found[1] if found else words)
 
 
 # ---- parsers

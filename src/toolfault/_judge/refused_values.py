@@ -157,25 +157,25 @@ def is_single_word(text: str) -> bool:
 
 
 def find_refused(
-    exc: BaseException, home: AuthorModules, values: CallerValues, *, statement: bool = False
+    exc: BaseException, modules: AuthorModules, values: CallerValues, *, statement: bool = False
 ) -> Refused:
     """
     Return the value that an exception refused, as far as it is known; never raises.
 
     Args:
         exc: The exception of a conversion, or of a database about a statement.
-        home: The modules of the tool's author.
+        modules: The modules of the tool's author.
         values: What the caller sent.
         statement: Only the statement that was passed to a database is looked at.
     """
     try:
-        return _find_refused(exc, home, values, statement=statement)
+        return _find_refused(exc, modules, values, statement=statement)
     except Exception:  # noqa: BLE001 -- exceptions, frames and values are strangers' objects: then nobody is blamed
         return Refused()
 
 
 def _find_refused(
-    exc: BaseException, home: AuthorModules, values: CallerValues, *, statement: bool
+    exc: BaseException, modules: AuthorModules, values: CallerValues, *, statement: bool
 ) -> Refused:
     if not values.are_known:
         return Refused()
@@ -185,7 +185,7 @@ def _find_refused(
     for found in (
         _attribute_values(exc),
         _quotations(text),
-        _call_operands(exc, home, statement=statement),
+        _call_operands(exc, modules, statement=statement),
     ):
         for value in islice(found, _MAX_QUOTED):
             if (argument := values.argument_with(value)) is not None:
@@ -196,8 +196,8 @@ def _find_refused(
         argument = values.argument_beginning_with(beginning[1])
     if argument is not None:
         return Refused(argument)
-    told = [value for value in seen if value not in ("", None)]
-    return Refused(is_foreign=bool(told) and not any(map(values.has_part, told)))
+    known = [value for value in seen if value not in ("", None)]
+    return Refused(is_foreign=bool(known) and not any(map(values.has_part, known)))
 
 
 # What the exception carries and quotes
@@ -248,13 +248,15 @@ def _plain(value: object) -> object:
 # What the author's call passed
 
 
-def _call_operands(exc: BaseException, home: AuthorModules, *, statement: bool) -> Iterator[object]:
+def _call_operands(
+    exc: BaseException, modules: AuthorModules, *, statement: bool
+) -> Iterator[object]:
     """
     Yield the values from which the author's own call made what was refused.
     """
     entry, below = None, set[str]()
     for tb in entries_of(exc):
-        if owns_frame(home, tb):
+        if owns_frame(modules, tb):
             entry = tb
             below.clear()
         else:
