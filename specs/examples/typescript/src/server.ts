@@ -96,10 +96,23 @@ function answer(message: JsonObject): void {
   const handle = METHODS[String(method)];
   const error: Json = { code: -32601, message: "Method not found" };
   const body = handle === undefined ? { error } : { result: handle(asObject(params)) };
-  stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...body })}\n`);
+  send({ id, ...body });
+}
+
+function send(message: JsonObject): void {
+  stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
 }
 
 for await (const line of createInterface({ input: stdin })) {
-  const message: unknown = JSON.parse(line);
+  const message = parsed(line);
   if (isObject(message)) answer(message);
+  else send({ id: null, error: { code: -32700, message: "Parse error" } });
 }
