@@ -169,6 +169,20 @@ DEFAULTS: Final[dict[McpErrorCode, tuple[McpErrorCategory, bool]]] = {
     McpErrorCode.UNKNOWN: (McpErrorCategory.PERMANENT, False),
 }
 
+
+def fill_defaults(
+    code: McpErrorCode, category: McpErrorCategory | None, retryable: bool | None
+) -> tuple[McpErrorCategory, bool]:
+    """
+    Return a category and whether to retry; what is None is the code's default.
+    """
+    default_category, default_retryable = DEFAULTS[code]
+    return (
+        default_category if category is None else category,
+        default_retryable if retryable is None else retryable,
+    )
+
+
 _CODES: Final = {code.value: code for code in McpErrorCode}
 _CATEGORIES: Final = {category.value: category for category in McpErrorCategory}
 

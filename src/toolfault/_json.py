@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, TypeVar
+
+
+T = TypeVar("T")
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
@@ -61,6 +64,41 @@ def as_flag(value: object) -> bool | None:
 
 
 _FLAGS: Final = {"true": True, "false": False}
+
+
+def as_text(value: object) -> str | None:
+    """
+    Return a value if it is a text with something in it, else None.
+    """
+    return value if is_text(value) and value else None
+
+
+def as_words(value: Any) -> str | None:
+    """
+    Return a text that is not blank, also as the first of an array; None for anything else.
+    """
+    if is_array(value) and value:
+        value = value[0]
+    return value if isinstance(value, str) and value and not value.isspace() else None
+
+
+def take_first(
+    obj: Mapping[Any, Any], names: Iterable[str], read: Callable[[Any], T | None]
+) -> T | None:
+    """
+    Return what the first of some members is read as that makes sense, or None.
+
+    Args:
+        obj: An object of JSON.
+        names: The names of the members, in the order of asking.
+        read: Returns what a value is read as; None for one that makes no sense.
+    """
+    for name in names:
+        found = read(obj.get(name))
+        if found is not None:
+            return found
+    return None
+
 
 #: The longest text that is tried as JSON, in characters.
 MAX_JSON: Final = 65536

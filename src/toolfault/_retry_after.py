@@ -13,15 +13,15 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
-from toolfault._json import is_array, is_mapping
+from toolfault._json import is_array, is_mapping, take_first
 from toolfault._text import pattern
 
 
@@ -40,6 +40,8 @@ _MAX_VALUES: Final = 1000
 #: From here on a number is a point in time: epoch seconds, epoch milliseconds.
 _EPOCH_SECONDS: Final = 10**9
 _EPOCH_MILLISECONDS: Final = 10**12
+
+N = TypeVar("N", int, float)
 
 #: Returns epoch seconds.
 Clock = Callable[[], float]
@@ -213,6 +215,13 @@ def duration_seconds(seconds: object, nanos: object) -> int | None:
     return _sound(seconds + (nanos > 0))
 
 
+def longest(waits: Iterable[N | None]) -> N | None:
+    """
+    Return the longest of the waits that were found, or None if none was.
+    """
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
 # ---- headers
 
 #: Headers whose bare numbers are milliseconds.
@@ -330,44 +339,31 @@ def limit_in(known: Mapping[str, str]) -> bool:
 
 
 def _milliseconds_wait(known: Mapping[str, str], clock: Clock) -> float | None:
-    for name in _MILLISECONDS:
-        seconds = _seconds(known.get(name, ""), clock, 0.001)
-        if seconds is not None:
-            return seconds
-    return None
+    return take_first(known, _MILLISECONDS, lambda value: _seconds(value or "", clock, 0.001))
 
 
 def _vendor_wait(known: Mapping[str, str], clock: Clock) -> float | None:
-    waits = [
-        _seconds(value, clock)
-        for name, value in known.items()
-        if name != "x-amz-retry-after" and pattern(_RETRY_NAME).fullmatch(name)
-    ]
-    return max((wait for wait in waits if wait is not None), default=None)
+    names = [name for name in known if pattern(_RETRY_NAME).fullmatch(name)]
+    return longest(_seconds(known[name], clock) for name in names if name not in _MILLISECONDS)
 
 
 def _ratelimit_wait(text: str) -> float | None:
-    waits = [
-        float(reset)
-        for remaining, reset in _limits(text)
-        if _is_zero(remaining) and pattern(_NUMBER).fullmatch(reset)
-    ]
-    return max(waits, default=None)
+    resets = [reset for remaining, reset in _limits(text) if _is_zero(remaining)]
+    return longest(float(reset) for reset in resets if pattern(_NUMBER).fullmatch(reset))
 
 
 def _reset_wait(known: Mapping[str, str], clock: Clock, *, limited: bool) -> float | None:
-    waits: list[float] = []
-    for name, value in known.items():
-        match = pattern(_RESET_NAME).fullmatch(name) if "reset" in name else None
-        if match is None:
-            continue
-        left = known.get(f"{match[1]}-remaining{match[2]}")
-        exhausted = limited if left is None else _is_zero(left)
-        unit = 0.001 if match[3] == "ms" else 1
-        seconds = _seconds(value, clock, unit) if exhausted else None
-        if seconds is not None:
-            waits.append(seconds)
-    return max(waits, default=None)
+    found = (pattern(_RESET_NAME).fullmatch(name) for name in known if "reset" in name)
+    return longest(
+        _seconds(known[name[0]], clock, 0.001 if name[3] == "ms" else 1)
+        for name in filter(None, found)
+        if _is_exhausted(known, name, limited=limited)
+    )
+
+
+def _is_exhausted(known: Mapping[str, str], reset: re.Match[str], *, limited: bool) -> bool:
+    left = known.get(f"{reset[1]}-remaining{reset[2]}")
+    return limited if left is None else _is_zero(left)
 
 
 def _is_zero(text: str) -> bool:
@@ -445,12 +441,8 @@ def wait_in_json(body: Any, *, now: float | None = None) -> int | None:
     """
     Return the longest wait that a JSON value asks for at any usual depth, in seconds, or None.
     """
-    waits = [
-        wait
-        for name, value in islice(_members(body, _MAX_DEPTH), _MAX_VALUES)
-        if (wait := member_wait(name, value, now=now)) is not None
-    ]
-    return max(waits, default=None)
+    members = islice(_members(body, _MAX_DEPTH), _MAX_VALUES)
+    return longest(member_wait(name, value, now=now) for name, value in members)
 
 
 def _members(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
@@ -475,7 +467,7 @@ def wait_in_body(body: str, *, now: float | None = None) -> int | None:
         # Of one that was cut off the words are all there is.
         with suppress(ValueError, RecursionError):
             waits.append(wait_in_json(json.loads(body), now=now))
-    return max((wait for wait in waits if wait is not None), default=None)
+    return longest(waits)
 
 
 # ---- prose
@@ -509,11 +501,9 @@ def wait_in_prose(text: str, *, now: float | None = None) -> int | None:
     """
     text = text[:_MAX_TEXT]
     clock = _clock_of(now)
-    for lead in pattern(_LEAD).finditer(text):
-        seconds = _parse_after(lead, text, clock)
-        if seconds is not None:
-            return min(math.ceil(seconds), MAX_DELAY_SECONDS)
-    return None
+    waits = (_parse_after(lead, text, clock) for lead in pattern(_LEAD).finditer(text))
+    seconds = next((wait for wait in waits if wait is not None), None)
+    return None if seconds is None else min(math.ceil(seconds), MAX_DELAY_SECONDS)
 
 
 def _parse_after(lead: re.Match[str], text: str, clock: Clock) -> float | None:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, get_args
 
 from toolfault._bridge_record import RECORD_FACT, read_record
-from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCategory, McpErrorCode, fill_defaults
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted
 from toolfault._json import JsonCopier, is_array, is_text
 from toolfault._redact import Redactor
@@ -76,12 +76,12 @@ def build_envelope(
     """
     Return an envelope with sanitized texts; None for a member takes the code's default.
     """
-    default_category, default_retryable = DEFAULTS[code]
+    category, retryable = fill_defaults(code, category, retryable)
     return build_trusted(
         code=code,
         message=sanitize(message, MESSAGE_BYTES) or SILENT,
-        category=default_category if category is None else category,
-        retryable=default_retryable if retryable is None else retryable,
+        category=category,
+        retryable=retryable,
         retry_after_seconds=retry_after_seconds,
         hint=sanitize(hint, HINT_BYTES) or None,
         cause_chain=tuple(text for cause in causes if (text := sanitize(cause, CAUSE_BYTES))),

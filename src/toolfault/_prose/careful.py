@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Final, cast
 
-from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCategory, McpErrorCode, fill_defaults
 from toolfault._meanings.aws import read_code
 from toolfault._meanings.http import CONTENDED
 from toolfault._meanings.jsonrpc import CLIENT_METHOD, NO_TOOL, meaning_alone, meaning_with_words
@@ -231,7 +231,7 @@ def _add_wait(verdict: Verdict, body: str, words: str) -> Verdict:
     if verdict.upstream_status == 409 and (wait := wait_in_prose(body)) is not None:
         again = replace(CONTENDED, sentence=None, peer=None, advice="")
         return replace(again, upstream_status=409, retry_after_seconds=wait)
-    retryable = DEFAULTS[verdict.code][1] if verdict.retryable is None else verdict.retryable
+    _, retryable = fill_defaults(verdict.code, None, verdict.retryable)
     if verdict.code is McpErrorCode.QUOTA_EXCEEDED:
         return _add_window(verdict, body, words)
     if not retryable or (wait := wait_in_prose(body)) is None:

@@ -10,9 +10,10 @@ Rule 3: the text of a bug in the client's own code is no report of a tool.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, TypeGuard
+from itertools import chain
+from typing import Any, Final, TypeGuard
 
-from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode
+from toolfault._codes import McpErrorCategory, McpErrorCode, fill_defaults
 from toolfault._exception_chain import causes_of, leaves_of
 from toolfault._json import as_mapping, try_json
 from toolfault._meanings.jsonrpc import SESSION_GONE, UNREACHABLE
@@ -101,18 +102,22 @@ def parse_exception(exc: BaseException, reader: Reader) -> ToolFault | None:
     # The SDK's transports raise their one failure in groups of tasks.
     alone = len(leaves) == 1
     for leaf in leaves:
-        # What was being handled when the client's own code broke is another matter.
-        links = (leaf,) if isinstance(leaf, _BUGS) else (leaf, *causes_of(leaf))
-        for link in links:
-            fault = _parse_link(link, reader, alone=alone and link is leaf)
-            if fault is not None:
-                return fault
-        for link in links:
-            fault = _parse_words(link, reader)
-            if fault is not None:
-                return fault
+        fault = _parse_chain(leaf, reader, alone=alone)
+        if fault is not None:
+            return fault
     text = _report_in(text_of(leaves[0]))
     return ToolFault.of(build_envelope(McpErrorCode.INTERNAL, text), found_in="exception")
+
+
+def _parse_chain(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault | None:
+    """
+    Return the fault of an exception and its causes, or None: by what they are, then by their words.
+    """
+    # What was being handled when the client's own code broke is another matter.
+    links = (exc,) if isinstance(exc, _BUGS) else (exc, *causes_of(exc))
+    structured = (_parse_link(link, reader, alone=alone and link is exc) for link in links)
+    words = (_parse_words(link, reader) for link in links)
+    return next(filter(None, chain(structured, words)), None)
 
 
 def _is_fault(exc: BaseException) -> TypeGuard[ToolFault]:
@@ -206,28 +211,26 @@ def _verdict_of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict
         return UNREACHABLE
     if rule is None or rule.family not in _OF_TRANSPORT:
         return None
-    category, retryable = DEFAULTS[rule.code]
     # What the rule leaves to its code's defaults must not become another code's.
-    verdict = replace(
-        rule,
-        category=category if rule.category is None else rule.category,
-        retryable=retryable if rule.retryable is None else rule.retryable,
-        peer=None if rule.peer is None else _SERVER,
-    )
-    status = verdict.upstream_status
+    category, retryable = fill_defaults(rule.code, rule.category, rule.retryable)
+    verdict = replace(rule, category=category, retryable=retryable, peer=rule.peer and _SERVER)
     if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
         return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, sentence=None)
-    if status in {502, 503, 504}:
-        return replace(
-            verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, category=McpErrorCategory.TRANSIENT
-        )
-    if status == 404:
-        # The endpoint is gone, or in older revisions the session.
-        return replace(
-            verdict,
-            code=SESSION_GONE.code,
-            category=SESSION_GONE.category,
-            retryable=SESSION_GONE.retryable,
-            hint=SESSION_GONE.hint,
-        )
-    return verdict
+    return replace(verdict, **_OF_ENDPOINT.get(verdict.upstream_status or 0, {}))
+
+
+_BEHIND_GATEWAY: Final = {
+    "code": McpErrorCode.MCP_SERVER_UNREACHABLE,
+    "category": McpErrorCategory.TRANSIENT,
+}
+#: What a status of the endpoint itself changes in the verdict on that status.
+_OF_ENDPOINT: Final[dict[int, dict[str, Any]]] = {
+    # The endpoint is gone, or in older revisions the session.
+    404: {
+        "code": SESSION_GONE.code,
+        "category": SESSION_GONE.category,
+        "retryable": SESSION_GONE.retryable,
+        "hint": SESSION_GONE.hint,
+    },
+    **dict.fromkeys((502, 503, 504), _BEHIND_GATEWAY),
+}

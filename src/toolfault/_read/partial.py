@@ -13,14 +13,36 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
-from toolfault._codes import DEFAULTS, McpErrorCategory, McpErrorCode, fold_category, fold_code
-from toolfault._json import as_flag, as_mapping, is_array, is_mapping, is_text, try_json
+from toolfault._codes import (
+    McpErrorCategory,
+    McpErrorCode,
+    fill_defaults,
+    fold_category,
+    fold_code,
+)
+from toolfault._json import (
+    as_flag,
+    as_mapping,
+    as_text,
+    as_words,
+    is_array,
+    is_mapping,
+    is_text,
+    take_first,
+    try_json,
+)
 from toolfault._meanings.http import CONTENDED
 from toolfault._meanings.jsonrpc import FREE_WORDS, meaning_with_words
 from toolfault._meanings.sentences import read_advice
 from toolfault._meanings.words import meaning_of
 from toolfault._prose.careful import careful
-from toolfault._retry_after import member_wait, parse_seconds, wait_in_json, wait_in_prose
+from toolfault._retry_after import (
+    longest,
+    member_wait,
+    parse_seconds,
+    wait_in_json,
+    wait_in_prose,
+)
 from toolfault._sanitize import (
     ID_BYTES,
     MAX_CAUSES,
@@ -106,16 +128,16 @@ class Claim:
     What an object claims about a failure; None where it claims nothing that makes sense.
     """
 
-    word: str | None
-    own: bool
-    status: int | None
-    number: int | None
-    message: str | None
-    category: McpErrorCategory | None
-    retryable: bool | None
-    delay: int | None
-    hint: str | None
-    causes: tuple[Any, ...]
+    word: str | None = None
+    own: bool = False
+    status: int | None = None
+    number: int | None = None
+    message: str | None = None
+    category: McpErrorCategory | None = None
+    retryable: bool | None = None
+    delay: int | None = None
+    hint: str | None = None
+    causes: tuple[Any, ...] = ()
 
     def verdict(self, reader: Reader) -> Verdict:
         """
@@ -158,7 +180,7 @@ class Claim:
             return self.delay
         if verdict.retry_after_seconds is not None or not self.message:
             return verdict.retry_after_seconds
-        retryable = DEFAULTS[verdict.code][1] if verdict.retryable is None else verdict.retryable
+        _, retryable = fill_defaults(verdict.code, None, verdict.retryable)
         return wait_in_prose(self.message) if retryable else None
 
     def fill_from(self, other: Claim, *, words: bool = False) -> Claim:
@@ -358,7 +380,8 @@ def _read_alone(obj: Mapping[Any, Any]) -> Claim | None:
     """
     Return the claim of an object without those in it, or None.
     """
-    category, retryable = _category(obj), _flag(obj)
+    category = take_first(obj, _CATEGORY_NAMES, _as_category)
+    retryable = take_first(obj, _RETRYABLE_NAMES, as_flag)
     own_shape = retryable is not None and is_text(obj.get("category"))
     word = _word(obj, own_shape=own_shape)
     own = word is not None and (_is_known(word) or (own_shape and word == obj.get("code")))
@@ -369,7 +392,7 @@ def _read_alone(obj: Mapping[Any, Any]) -> Claim | None:
     claim = Claim(
         word=word,
         own=own,
-        status=_status(obj),
+        status=take_first(obj, _STATUS_NAMES, http_status),
         number=_free_number(obj.get("code")),
         message=_message(obj),
         category=category,
@@ -381,7 +404,7 @@ def _read_alone(obj: Mapping[Any, Any]) -> Claim | None:
     if all(getattr(claim, name) is None for name in _TELL):
         return None
     if claim.message is None:
-        return replace(claim, message=_first_text(obj, _OTHER_MESSAGE_NAMES))
+        return replace(claim, message=take_first(obj, _OTHER_MESSAGE_NAMES, as_words))
     return claim
 
 
@@ -394,8 +417,8 @@ def _free_number(code: object) -> int | None:
 
 
 def _hint(obj: Mapping[Any, Any]) -> str | None:
-    hint = _first_text(obj, _HINT_NAMES)
-    return hint or _first_text(as_mapping(obj.get("recovery")), _HINT_NAMES)
+    hint = take_first(obj, _HINT_NAMES, as_words)
+    return hint or take_first(as_mapping(obj.get("recovery")), _HINT_NAMES, as_words)
 
 
 def read_advice_claim(text: str) -> Claim | None:
@@ -408,23 +431,11 @@ def read_advice_claim(text: str) -> Claim | None:
     return Claim(
         word=told.code,
         own=told.code is not None,
-        status=None,
-        number=None,
         message=told.message,
-        category=None,
         retryable=told.retryable,
         delay=parse_seconds(told.wait, exact=True),
         hint=told.hint,
-        causes=(),
     )
-
-
-def _status(obj: Mapping[Any, Any]) -> int | None:
-    for name in _STATUS_NAMES:
-        status = http_status(obj.get(name))
-        if status is not None:
-            return status
-    return None
 
 
 def _is_known(word: str) -> bool:
@@ -435,19 +446,20 @@ def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
     """
     Return an object's word for its failure: a known one, else the first.
     """
-    code = obj.get("code")
-    if is_text(code) and code and (own_shape or _is_known(code)):
+    code = as_text(obj.get("code"))
+    if code is not None and (own_shape or _is_known(code)):
         return code[:WINDOW]
-    for name in _CODE_NAMES:
-        word = obj.get(name)
-        if is_text(word) and meaning_of(word[:WINDOW]) is not None:
-            return word[:WINDOW]
-    # Only these are a name for a failure and nothing else.
-    for name in ("code", "error_code", "errorCode"):
-        word = obj.get(name)
-        if is_text(word) and word:
-            return word[:WINDOW]
-    return None
+    word = take_first(obj, _CODE_NAMES, _as_known_word) or take_first(obj, _ONLY_CODES, as_text)
+    return word and word[:WINDOW]
+
+
+def _as_known_word(value: Any) -> str | None:
+    word = as_text(value)
+    return None if word is None or meaning_of(word[:WINDOW]) is None else word
+
+
+#: What stands under these is a name for a failure and nothing else.
+_ONLY_CODES: Final = ("code", "error_code", "errorCode")
 
 
 def iter_messages(body: Any) -> Iterator[str]:
@@ -455,33 +467,21 @@ def iter_messages(body: Any) -> Iterator[str]:
     Yield the messages of an object and of the objects that wrappers hold.
     """
     for candidate in iter_objects(body):
-        if (said := _first_text(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES))) is not None:
-            yield said
+        message = take_first(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES), as_words)
+        if message is not None:
+            yield message
 
 
-def _category(obj: Mapping[Any, Any]) -> McpErrorCategory | None:
-    for name in _CATEGORY_NAMES:
-        value = obj.get(name)
-        if is_text(value):
-            return fold_category(value)
-    return None
-
-
-def _flag(obj: Mapping[Any, Any]) -> bool | None:
-    for name in _RETRYABLE_NAMES:
-        flag = as_flag(obj.get(name))
-        if flag is not None:
-            return flag
-    return None
+def _as_category(value: Any) -> McpErrorCategory | None:
+    return fold_category(value) if is_text(value) else None
 
 
 def _delay(obj: Mapping[Any, Any]) -> int | None:
     """
     Return the longest wait that a member of an object asks for, in seconds, or None.
     """
-    names = (name for name in islice(obj, _MAX_MEMBERS) if isinstance(name, str))
-    waits = [member_wait(name, obj[name]) for name in names]
-    return max((wait for wait in waits if wait is not None), default=None)
+    names = [name for name in islice(obj, _MAX_MEMBERS) if isinstance(name, str)]
+    return longest(member_wait(name, obj[name]) for name in names)
 
 
 #: Members that explain a message, where they are sentences.
@@ -492,33 +492,23 @@ def _message(obj: Mapping[Any, Any]) -> str | None:
     """
     Return the message of an object with the sentence that explains it, or None.
     """
-    message = _first_text(obj, _MESSAGE_NAMES)
-    detail = next((text for text in _sentences(obj) if text != message), None)
-    if detail is None:
-        return message
-    if message is None or " " not in message:
+    message = take_first(obj, _MESSAGE_NAMES, as_words)
+    detail = take_first(obj, _DETAIL_NAMES, lambda value: _as_sentence(value, message))
+    if message is None or detail is None:
+        return message or detail
+    if " " not in message or message in detail:
         # A bare word is a name for the failure, and the sentence its message.
         return detail
-    if detail in message or message in detail:
-        return message if detail in message else detail
+    if detail in message:
+        return message
     return f"{message[:WINDOW].rstrip(' .')}. {detail[:WINDOW]}"
 
 
-def _sentences(obj: Mapping[Any, Any]) -> Iterator[str]:
-    for name in _DETAIL_NAMES:
-        text = _first_text(obj, (name,))
-        if text is not None and " " in text[:WINDOW].strip():
-            yield text
-
-
-def _first_text(obj: Mapping[Any, Any], names: Iterable[str]) -> str | None:
-    for name in names:
-        value: Any = obj.get(name)
-        if is_array(value) and value:
-            value = value[0]
-        if isinstance(value, str) and value and not value.isspace():
-            return value
-    return None
+def _as_sentence(value: Any, message: str | None) -> str | None:
+    text = as_words(value)
+    if text is None or text == message or " " not in text[:WINDOW].strip():
+        return None
+    return text
 
 
 def verdict_for_status(status: int, said: str = "") -> Verdict:
