@@ -174,6 +174,12 @@ class Meaning(NamedTuple):
     request: Verdict | None = None
     but: frozenset[int] = frozenset()
 
+    def is_about(self, number: int) -> bool:
+        """
+        Tell whether the row is about a number.
+        """
+        return number in self.numbers if self.numbers else number not in self.but
+
 
 def _numbers(*numbers: int) -> frozenset[int]:
     return frozenset(numbers)
@@ -263,17 +269,13 @@ def meaning_with_words(number: int, message: str, half: Half = "call") -> Verdic
     """
     for row in _TABLE:
         verdict = row.call if half == "call" else row.request
-        if verdict is None or number in row.but:
-            continue
-        if row.numbers and number not in row.numbers:
-            continue
-        if not row.words or pattern(row.words).search(message):
+        if verdict is not None and row.is_about(number) and pattern(row.words).search(message):
             return verdict
     return None
 
 
-def meaning_alone(number: int) -> Verdict | None:
+def meaning_alone(number: int | None) -> Verdict | None:
     """
     Return the verdict on a number that answers a tool call without a telling message, or None.
     """
-    return _ALONE.get(number)
+    return None if number is None else _ALONE.get(number)

@@ -10,11 +10,12 @@ Rule 4: only the first `WINDOW` characters are searched, quantifiers are bounded
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode, fill_defaults
+from toolfault._json import as_mapping, is_mapping, try_json
 from toolfault._meanings.aws import read_code
 from toolfault._meanings.http import CONTENDED
 from toolfault._meanings.jsonrpc import CLIENT_METHOD, NO_TOOL, meaning_alone, meaning_with_words
@@ -33,7 +34,6 @@ from toolfault._prose.unwrap import (
     json_to_prose,
     peel,
     strings_in,
-    try_json,
     unwrap,
 )
 from toolfault._retry_after import wait_in_prose
@@ -69,32 +69,39 @@ def careful(
         return NO_TOOL
     said = strings_in(arguments)
     words = cut_caller_words(json_to_prose(body), tool, said).lower()
-    verdict = None
-    if rpc_code is not None:
-        verdict = meaning_with_words(rpc_code, words)
-    verdict = verdict or _aws_error(body) or _callers_code(body, said) or _match_table(words)
-    if verdict is None and rpc_code is not None:
-        verdict = meaning_alone(rpc_code)
-    if verdict is None:
-        return None
-    return _add_wait(verdict, body, words)
+    verdict = (
+        _number_with_words(rpc_code, words)
+        or _aws_error(body)
+        or _callers_code(body, said)
+        or _match_table(words)
+        or meaning_alone(rpc_code)
+    )
+    return verdict and _add_wait(verdict, body, words)
+
+
+def _number_with_words(rpc_code: int | None, words: str) -> Verdict | None:
+    return None if rpc_code is None else meaning_with_words(rpc_code, words)
 
 
 @lru_cache(maxsize=128)
 def _match_table(words: str) -> Verdict | None:
     # Servers repeat themselves, and the caller's words are no part of the key.
-    vague: Verdict | None = None
+    verdicts = _verdicts_on(words)
+    first = next(verdicts, None)
+    if first is None or first.upstream_status not in _VAGUE:
+        return first
+    return next((verdict for verdict in verdicts if verdict.code in _MORE_THAN_VAGUE), first)
+
+
+def _verdicts_on(words: str) -> Iterator[Verdict]:
+    """
+    Yield the verdict of each row that matches a text, in the order of the table.
+    """
     for row in _possible_rows(words):
-        if (match := _pattern_of(row).search(words)) is not None:
+        match = _pattern_of(row).search(words)
+        if match is not None:
             meaning = TABLE[row][0]
-            found = meaning if isinstance(meaning, Verdict) else meaning(match)
-            if vague is None and found.upstream_status not in _VAGUE:
-                return found
-            if vague is None:
-                vague = found
-            elif found.code in _MORE_THAN_VAGUE:
-                return found
-    return vague
+            yield meaning if isinstance(meaning, Verdict) else meaning(match)
 
 
 #: Statuses that many APIs give to whatever they refuse, and codes that say more than these.
@@ -150,28 +157,7 @@ _PHRASES: Final = (
 
 #: Words that may stand in the place of a name.
 _NO_NAMES: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "was",
-        "is",
-        "are",
-        "for",
-        "you",
-        "it",
-        "with",
-        "in",
-        "by",
-        "not",
-        "found",
-        "name",
-        "or",
-        "and",
-        "this",
-        "that",
-        "available",
-    ]
+    "the a an was is are for you it with in by not found name or and this that available".split()
 )
 
 _BARE = r"\W{0,3}(?:unknown tool|tool (?:was |is )?not found|no such tool)\W{0,3}"
@@ -189,14 +175,14 @@ def _misses_tool(body: str, tool: str | None) -> bool:
     *phrases, bare = _phrases()
     if bare.fullmatch(body[:64]) and len(body) <= 64:
         return True
-    for phrase in phrases:
-        for match in phrase.finditer(body):
-            name = match["name"].rstrip(".:")
-            if name.lower() in _NO_NAMES or pattern(CLIENT_METHOD).fullmatch(name):
-                continue
-            if is_tool(name, tool):
-                return True
-    return False
+    names = (match["name"].rstrip(".:") for phrase in phrases for match in phrase.finditer(body))
+    return any(_names_tool(name, tool) for name in names)
+
+
+def _names_tool(name: str, tool: str | None) -> bool:
+    if name.lower() in _NO_NAMES or pattern(CLIENT_METHOD).fullmatch(name):
+        return False
+    return is_tool(name, tool)
 
 
 # ---- AWS
@@ -228,25 +214,24 @@ def _callers_code(body: str, said: list[str]) -> Verdict | None:
 
 
 def _add_wait(verdict: Verdict, body: str, words: str) -> Verdict:
-    if verdict.upstream_status == 409 and (wait := wait_in_prose(body)) is not None:
-        again = replace(CONTENDED, sentence=None, peer=None, advice="")
-        return replace(again, upstream_status=409, retry_after_seconds=wait)
-    _, retryable = fill_defaults(verdict.code, None, verdict.retryable)
     if verdict.code is McpErrorCode.QUOTA_EXCEEDED:
-        return _add_window(verdict, body, words)
-    if not retryable or (wait := wait_in_prose(body)) is None:
+        return _add_window(verdict, wait_in_prose(body), words)
+    is_conflict = verdict.upstream_status == 409
+    _, retryable = fill_defaults(verdict.code, None, verdict.retryable)
+    wait = wait_in_prose(body) if retryable or is_conflict else None
+    if wait is None:
         return verdict
+    if is_conflict:
+        verdict = replace(CONTENDED, sentence=None, peer=None, advice="", upstream_status=409)
     return replace(verdict, retry_after_seconds=wait)
 
 
-def _add_window(limit: Verdict, body: str, words: str) -> Verdict:
+def _add_window(limit: Verdict, wait: int | None, words: str) -> Verdict:
     """
     Return a limit's verdict: a named window beats the words quota, plan and billing.
     """
-    if is_final(words):
-        return limit
-    wait = wait_in_prose(body)
-    if wait is None and not names_window(words):
+    names_when = wait is not None or names_window(words)
+    if is_final(words) or not names_when:
         return limit
     return replace(
         limit, category=McpErrorCategory.TRANSIENT, retryable=True, retry_after_seconds=wait
@@ -278,16 +263,18 @@ def looks_failed(text: str) -> bool:
     if len(text) > WINDOW:
         return False
     value = try_json(text)
-    if not isinstance(value, dict):
-        return value is None and _first_words().match(text) is not None
-    members = cast("dict[str, object]", value)
-    if _object_failed(members):
-        return True
+    if value is None:
+        return _value_failed(text)
+    members = as_mapping(value)
     # As the Python SDK wraps a str or a dict that a tool returned.
-    result = members.get("result") if len(members) == 1 else None
-    if isinstance(result, str):
-        return _first_words().match(result) is not None
-    return isinstance(result, dict) and _object_failed(cast("dict[str, object]", result))
+    inside = members.get("result") if len(members) == 1 else None
+    return _value_failed(members) or _value_failed(inside)
+
+
+def _value_failed(value: object) -> bool:
+    if isinstance(value, str):
+        return _first_words().match(value) is not None
+    return is_mapping(value) and _object_failed(value)
 
 
 def _is_failing(status: object) -> bool:
@@ -304,11 +291,7 @@ _FAILURE_MEMBERS: Final[tuple[tuple[tuple[str, ...], Callable[[object], bool]], 
 )
 
 
-def _object_failed(members: dict[str, object]) -> bool:
-    if any(
-        shows_failure(members.get(name))
-        for names, shows_failure in _FAILURE_MEMBERS
-        for name in names
-    ):
+def _object_failed(members: Mapping[str, object]) -> bool:
+    if members.get("errors") and not members.get("data"):
         return True
-    return bool(members.get("errors")) and not members.get("data")
+    return any(shows(members.get(name)) for names, shows in _FAILURE_MEMBERS for name in names)

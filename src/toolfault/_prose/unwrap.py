@@ -8,13 +8,13 @@ Rule 3: quantifiers are bounded, and nothing raises.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Final, cast
+from typing import Final
 
+from toolfault._json import as_mapping, is_array, is_mapping, is_text, try_json
 from toolfault._text import WINDOW, pattern
 
 
@@ -83,29 +83,27 @@ def unwrap(text: str, tool: str | None) -> tuple[str, int | None]:
         match = _wrapper().match(text, start)
         if match is None:
             break
-        groups = match.groupdict()
-        names = [name for key, name in groups.items() if name and key != "code"]
-        if (names and not is_tool(names[0], tool)) or not text[
-            match.end() : match.end() + WINDOW
-        ].strip():
+        number, *names = match.groups()
+        name = next(filter(None, names), tool)
+        rest = text[match.end() : match.end() + WINDOW]
+        if not rest.strip() or not is_tool(name, tool):
             break
-        code = int(groups["code"]) if groups["code"] else code
+        code = code if number is None else int(number)
         start = match.end()
     return text[start:], code
 
 
-def is_tool(name: str, tool: str | None) -> bool:
+def is_tool(name: str | None, tool: str | None) -> bool:
     """
     Tell whether a name is that of the called tool, also without a gateway's prefix.
 
     Every name is, if the tool is unknown.
     """
-    if tool is None:
+    if tool is None or name is None:
         return True
     name, tool = name.strip(".:").lower(), tool.lower()
-    return name == tool or (
-        bool(name) and tool.endswith(name) and not tool[-len(name) - 1].isalnum()
-    )
+    prefix = tool.removesuffix(name)
+    return not prefix or (len(prefix) < len(tool) and not prefix[-1].isalnum())
 
 
 # ---- JSON in a text
@@ -124,44 +122,34 @@ _TEXT_KEYS: Final = frozenset(
 )
 
 
-def try_json(text: str) -> object:
-    """
-    Return the value of a JSON object or array, or None for other text.
-    """
-    try:
-        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
-    except (ValueError, RecursionError):
-        return None
-
-
 def json_to_prose(body: str) -> str:
     """
     Return JSON as lines of prose, and other text unchanged.
     """
     value = try_json(body)
-    if isinstance(value, list):
-        return _list_to_prose(cast("list[object]", value)) or body
-    if isinstance(value, dict):
-        return "\n".join(_lines(cast("object", value), _MAX_DEPTH)) or body
-    return body
+    if is_array(value):
+        return _issues_to_prose([item for item in value if is_mapping(item)]) or body
+    return "\n".join(_lines(as_mapping(value), _MAX_DEPTH)) or body
 
 
-def _list_to_prose(items: list[object]) -> str | None:
+def _issues_to_prose(issues: Sequence[Mapping[str, object]]) -> str | None:
     # A validator's list (zod). One whose paths are all empty did not look at arguments.
-    issues = [cast("dict[str, object]", item) for item in items if isinstance(item, dict)]
-    if not issues or not all("path" in issue for issue in issues):
+    if not all("path" in issue for issue in issues):
         return None
-    return "invalid arguments" if any(issue["path"] for issue in issues) else "unexpected response"
+    paths = [issue["path"] for issue in issues]
+    if any(paths):
+        return "invalid arguments"
+    return "unexpected response" if paths else None
 
 
 def _lines(value: object, depth: int) -> Iterator[str]:
-    if isinstance(value, str):
+    if is_text(value):
         yield peel(value)
-    elif isinstance(value, list) and depth:
-        for item in cast("list[object]", value)[:_MAX_STRINGS]:
+    elif depth and is_array(value):
+        for item in value[:_MAX_STRINGS]:
             yield from _lines(item, depth - 1)
-    elif isinstance(value, dict) and depth:
-        for key, member in cast("dict[str, object]", value).items():
+    elif depth:
+        for key, member in as_mapping(value).items():
             yield from _member_lines(re.sub(r"[\W_]", "", key).lower(), member, depth - 1)
 
 
@@ -186,19 +174,14 @@ def strings_in(arguments: Mapping[str, object] | None) -> list[str]:
     """
     Return the strings among the arguments of a call, each cut to the window.
     """
-    values = islice(_values(arguments, _MAX_DEPTH), _MAX_VALUES)
-    return list(
-        islice((value[:WINDOW] for value in values if isinstance(value, str)), _MAX_STRINGS)
-    )
+    texts = filter(is_text, islice(_values(arguments, _MAX_DEPTH), _MAX_VALUES))
+    return [text[:WINDOW] for text in islice(texts, _MAX_STRINGS)]
 
 
 def _values(value: object, depth: int) -> Iterator[object]:
     yield value
-    if depth and isinstance(value, Mapping):
-        for member in cast("Mapping[object, object]", value).values():
-            yield from _values(member, depth - 1)
-    elif depth and isinstance(value, list | tuple):
-        for member in cast("Iterable[object]", value):
+    if depth:
+        for member in value if is_array(value) else as_mapping(value).values():
             yield from _values(member, depth - 1)
 
 
@@ -247,10 +230,7 @@ def _cut(text: str, value: str) -> str:
     start = at = 0
     while (at := text.find(value, at)) >= 0:
         end = at + len(value)
-        inside = (at > 0 and _joins(text[at - 1], value[0])) or (
-            end < len(text) and _joins(text[end], value[-1])
-        )
-        if inside:
+        if _joins(text[at - 1 : at], value[0]) or _joins(text[end : end + 1], value[-1]):
             at += 1
             continue
         parts += text[start:at], _GAP
@@ -259,4 +239,5 @@ def _cut(text: str, value: str) -> str:
 
 
 def _joins(one: str, other: str) -> bool:
-    return (one.isalnum() or one == "_") and (other.isalnum() or other == "_")
+    # Of nothing, and of what is neither a letter, a digit nor "_", there is no word.
+    return pattern(r"\w\w").fullmatch(one + other) is not None
