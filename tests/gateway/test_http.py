@@ -2,14 +2,18 @@
 The gateway as a process that listens, between a client and a server that send bytes over HTTP.
 """
 
+import contextlib
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import zlib
 
+import anyio
 import pytest
+from mcp import Client
 
 from http_client import HttpClient, listening
 from raw_client import MODERN
@@ -486,3 +490,61 @@ def test_a_missing_extra_names_its_cure():
 
     assert done.returncode == 2
     assert "pip install 'toolfault[gateway]'" in done.stderr
+
+
+# ---- real clients, and slow ones
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_a_client_of_the_sdk(server, process, mode):
+    async def run():
+        async with Client(f"http://127.0.0.1:{process.port}/mcp", mode=mode) as client:
+            await client.list_tools()
+            return [
+                await client.call_tool(tool, {}) for tool in ("ok", "iserr", "rpc_error", "s429", "sse_cut", "close")
+            ]
+
+    fine, *failed = anyio.run(run)
+
+    assert parse(fine) is None
+    assert [parse(one).code for one in failed] == [
+        "internal",
+        "internal",
+        "quota_exceeded",
+        "mcp_server_unreachable",
+        "mcp_server_unreachable",
+    ]
+
+
+def test_a_slow_client_slows_the_server():
+    """
+    The server can't send what the client does not read: 64 MB stay behind, and not in the gateway.
+    """
+    chunk = b": " + b"x" * 65_536 + b"\n\n"
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    sent = []
+
+    def flood(listener):
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(2)
+            connection.recv(65_536)
+            connection.sendall(head)
+            with contextlib.suppress(TimeoutError):
+                while len(sent) < 1000:
+                    connection.sendall(chunk)
+                    sent.append(1)
+            connection.settimeout(None)
+            # What was held back goes on as soon as the client reads.
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        flooding = threading.Thread(target=flood, args=(listener,))
+        flooding.start()
+        with listening(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp") as process:
+            connection = HttpClient(process.port).open("GET")
+            response = connection.getresponse()
+            flooding.join(20)
+            assert 0 < len(sent) < 600
+            assert response.read(len(chunk)) == chunk
+            connection.close()

@@ -172,6 +172,7 @@ class RemoteServer:
             error = {"code": -32001 if status == 404 else -32600, "message": "Session not found"}
             return await self.json(writer, {**base, "id": None, "error": error}, status=status)
         extra = {"resultType": "complete"} if is_modern else {}
+        caching = {"ttlMs": 1, "cacheScope": "private"} if is_modern else {}
         if isinstance(message, list):
             answers = [{"jsonrpc": "2.0", "id": one["id"], "result": GOOD} for one in message if "id" in one]
             return await self.json(writer, answers)
@@ -182,7 +183,7 @@ class RemoteServer:
                 {"name": "safe", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
                 *({"name": name, "inputSchema": {"type": "object"}} for name in LISTED),
             ]
-            return await self.json(writer, {**base, "result": {**extra, "tools": tools}})
+            return await self.json(writer, {**base, "result": {**extra, **caching, "tools": tools}})
         if method != "tools/call":
             error = {"code": -32601, "message": "Method not found"}
             return await self.json(writer, {**base, "error": error}, status=404 if is_modern else 200)

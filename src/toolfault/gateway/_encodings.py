@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 
 #: What a client's ``Accept-Encoding`` may let through: what can be decoded here.
@@ -16,7 +16,9 @@ _PIECE: Final = 1 << 18
 
 #: Window sizes of zlib: gzip and zlib by their headers, and deflate without one.
 _DETECT: Final = zlib.MAX_WBITS | 32
-_RAW: Final = -zlib.MAX_WBITS
+_BARE: Final = -zlib.MAX_WBITS
+
+_GZIP: Final = b"\x1f\x8b"
 
 
 class EncodingError(Exception):
@@ -40,8 +42,8 @@ class Decoder:
         name = encoding.strip().lower()
         self.is_known: Final = name in DECODABLE or not name
         self._is_plain = name in {"", "identity"}
-        self._inflate = zlib.decompressobj(_DETECT)
-        self._has_begun = False
+        self._inflate: Any = None
+        self._head = b""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """
@@ -53,24 +55,28 @@ class Decoder:
         if self._is_plain:
             yield chunk
             return
-        rest = chunk
-        while rest and not self._inflate.eof:
-            piece = self._decompress(rest)
-            rest = self._inflate.unconsumed_tail
+        rest, self._head = self._head + chunk, b""
+        if self._inflate is None and len(rest) < len(_GZIP):
+            self._head = rest
+            return
+        inflate = self._inflate = self._inflate or zlib.decompressobj(_window(rest))
+        while rest and not inflate.eof:
+            try:
+                piece = inflate.decompress(rest, _PIECE)
+            except zlib.error as exc:
+                raise EncodingError(str(exc)) from None
+            rest = inflate.unconsumed_tail
             if piece:
                 yield piece
 
-    def _decompress(self, data: bytes) -> bytes:
-        try:
-            return self._inflate.decompress(data, _PIECE)
-        except zlib.error as exc:
-            if self._has_begun:
-                raise EncodingError(str(exc)) from None
-        finally:
-            self._has_begun = True
-        # Some servers mean the bare format by "deflate".
-        self._inflate = zlib.decompressobj(_RAW)
-        return self._decompress(data)
+
+def _window(head: bytes) -> int:
+    """
+    Return the window size for a body: some servers mean the bare format by "deflate".
+    """
+    method, check = head[0] & 0x0F, int.from_bytes(head[:2])
+    is_zlib = method == zlib.DEFLATED and check % 31 == 0
+    return _DETECT if is_zlib or head.startswith(_GZIP) else _BARE
 
 
 def decode(body: bytes, encoding: str, limit: int) -> bytes | None:
