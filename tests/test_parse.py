@@ -5,6 +5,7 @@ Reading failures: what stands where, what beats what, and that nothing a peer se
 import asyncio
 import concurrent.futures
 import copy
+import errno
 import functools
 import json
 import pickle
@@ -1226,3 +1227,12 @@ def test_what_only_a2c_can_have_said_is_read_so(answer, code):
 
 def test_a_full_envelope_beats_a_mark():
     assert wire(parse(result("no", structuredContent=FULL, meta={"a2c_timeout": True}))) == FULL
+
+
+@pytest.mark.parametrize("name", ["EMFILE", "ENETDOWN", "ENETUNREACH", "ENOBUFS", "ENOMEM", "ENOSPC", "ETIMEDOUT"])
+def test_a_failure_of_this_side_s_system_is_not_told_of_the_tool(name):
+    fault = parse(OSError(getattr(errno, name), "what the system says"))
+
+    assert "The server" not in fault.message
+    assert "the tool" not in fault.message
+    assert ("what the system says" in fault.message) is (name != "ETIMEDOUT")

@@ -157,6 +157,13 @@ class Verdict(NamedTuple):
     judge_instead: BaseException | None = None
 
     @property
+    def names_peer(self) -> bool:
+        """
+        Whether the sentence says who answered.
+        """
+        return self.sentence is not None and self.peer is not None and _PEER in self.sentence
+
+    @property
     def message(self) -> str | None:
         """
         The message as it leaves: the sentence and what follows it; None without a sentence.

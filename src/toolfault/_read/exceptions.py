@@ -213,7 +213,15 @@ def _verdict_of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict
         return None
     # What the rule leaves to its code's defaults must not become another code's.
     category, retryable = fill_defaults(rule.code, rule.category, rule.retryable)
-    verdict = replace(rule, category=category, retryable=retryable, peer=rule.peer and _SERVER)
+    # A row that names no peer speaks of the tool and its machine; here it would be this one.
+    sentence = rule.sentence if rule.names_peer else None
+    verdict = replace(
+        rule,
+        category=category,
+        retryable=retryable,
+        peer=rule.peer and _SERVER,
+        sentence=sentence,
+    )
     if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
         return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, sentence=None)
     return replace(verdict, **_OF_ENDPOINT.get(verdict.upstream_status or 0, {}))
