@@ -27,7 +27,7 @@ FOLDER = SPECS / "examples" / "typescript"
 META = "io.github.toolfault/error"
 
 #: The suites that the example does not run, each with its reason in the runner's output.
-NOT_RUN = {"endpoint", "read-prose", "redact"}
+NOT_RUN = {"endpoint", "redact"}
 
 #: What the example server answers: tool, arguments, code (None: a success).
 CALLS: list[tuple[str, dict[str, Any], str | None]] = [

@@ -1,7 +1,7 @@
 /** The one reader of answers (result.md, W17 to W30). */
 
 import { readAdvice } from "./advice.js";
-import { codeOfProse } from "./classify.js";
+import { careful } from "./careful.js";
 import { SILENT, clean, cleanEnvelope } from "./clean.js";
 import {
   type Category,
@@ -23,11 +23,12 @@ import {
 import {
   type Meaning,
   type Tables,
+  defaultsOf,
   meaningOfBareNumber,
   meaningOfNumber,
   meaningOfWord,
 } from "./tables.js";
-import { type Claim, codeOfMessage, envelopeOf, readClaim } from "./weak.js";
+import { type Claim, envelopeOf, readClaim } from "./weak.js";
 import { META_KEY } from "./write.js";
 
 const TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure";
@@ -165,7 +166,7 @@ class Reader {
     for (const object of objectsIn(body)) {
       const claim = readClaim(this.tables, object, this.now);
       if (claim === undefined) continue;
-      const envelope = envelopeOf(this.tables, claim, prose);
+      const envelope = envelopeOf(this.tables, claim, prose, this.now);
       const known = { ...statusOf(claim), ...facts };
       return { envelope, foundIn: place, received: object, facts: known };
     }
@@ -226,25 +227,22 @@ class Reader {
   private rpcWords(number: number, message: string, error: JsonObject, facts: JsonObject): Found {
     const claim = readClaim(this.tables, asObject(error["data"]), this.now);
     const row = meaningOfNumber(this.tables, number, message);
-    const told = codeOfMessage(this.tables, message, number);
-    const meaning = told ?? meaningOfBareNumber(this.tables, number);
-    const outcome: JsonObject = row?.outcome === undefined ? {} : { outcome: row.outcome };
-    const found = {
-      foundIn: "jsonrpc_error" as const,
-      received: error,
-      facts: { ...facts, ...outcome },
-    };
+    const told = careful(this.tables, message, { number, now: this.now });
+    const meaning = row ?? told ?? meaningOfBareNumber(this.tables, number);
+    const { outcome } = meaning;
+    const known: JsonObject = outcome === undefined ? facts : { ...facts, outcome };
+    const found = { foundIn: "jsonrpc_error" as const, received: error, facts: known };
     if (claim !== undefined && decides(claim, meaning)) {
       const said = { ...claim, message: message || claim.message };
       const facts = { ...statusOf(claim), ...found.facts };
-      return { ...found, envelope: envelopeOf(this.tables, said, []), facts };
+      return { ...found, envelope: envelopeOf(this.tables, said, [], this.now), facts };
     }
     const envelope: Envelope = {
       ...newEnvelope(meaning.code, message),
       category: meaning.category,
       retryable: claim?.retryable ?? meaning.retryable,
-      retry_after_seconds: claim?.wait ?? null,
-      hint: row?.hint === true ? "Open a new session and try again there." : null,
+      retry_after_seconds: claim?.wait ?? told?.retry_after_seconds ?? null,
+      hint: meaning.hint === true ? NEW_SESSION : null,
     };
     return { ...found, envelope };
   }
@@ -257,17 +255,20 @@ class Reader {
     const text = said.join("\n");
     const advice = readAdvice(text);
     const message = advice?.message ?? text;
-    const row = meaningOfNumber(this.tables, 0, message);
-    const envelope = newEnvelope(row?.code ?? codeOfProse(message) ?? otherwise, message || SILENT);
-    if (row !== undefined) envelope.retryable = row.retryable;
-    if (advice !== undefined) {
-      envelope.retryable = true;
-      envelope.retry_after_seconds = advice.wait;
-      envelope.hint = advice.hint;
-    }
+    const known = careful(this.tables, message, { now: this.now });
+    const told = known ?? { ...defaultsOf(otherwise), retry_after_seconds: null };
+    const envelope: Envelope = {
+      ...newEnvelope(told.code, message || SILENT),
+      category: told.category,
+      retryable: advice !== undefined || told.retryable,
+      retry_after_seconds: advice?.wait ?? told.retry_after_seconds,
+      hint: advice?.hint ?? (told.hint === true ? NEW_SESSION : null),
+    };
     return { envelope, foundIn: "prose", received: said.length === 1 ? said[0] : said, facts };
   }
 }
+
+const NEW_SESSION = "Open a new session and try again there.";
 
 const CLASSES: Readonly<Record<string, Category>> = {
   capability: "permanent",

@@ -5,6 +5,7 @@
 
 import { readdirSync } from "node:fs";
 import { argv, exit } from "node:process";
+import { type Call, careful } from "./careful.js";
 import { classify } from "./classify.js";
 import {
   DEFAULTS,
@@ -45,12 +46,8 @@ interface Suite {
 
 const tables = loadTables(SPECS);
 
-/**
- * Parts of the class server for those who judge what an upstream answered, or redact; this
- * example does not.
- */
+/** A part of the class server that this example does not have. */
 const NOT_HERE: Readonly<Record<string, string>> = {
-  "read-prose": "This example reads prose by the exact classifier.",
   redact: "This example redacts only what stands beside a name.",
 };
 
@@ -216,6 +213,14 @@ function grpcCase(input: JsonObject): JsonObject {
   return { ...judgeGrpc(tables, answer) };
 }
 
+function proseCase(input: JsonObject, expect: JsonObject): JsonObject {
+  const { text, tool, arguments: given } = input;
+  const call: Call = typeof tool === "string" ? { tool } : {};
+  if (given !== undefined) call.arguments = given;
+  const told = careful(tables, String(text), call);
+  return told === undefined ? { code: null } : { ...expect, ...told };
+}
+
 // ---- retries
 
 function rulesOf(input: JsonObject): retry.Rules {
@@ -323,6 +328,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   wait: waitCase,
   "http-status": withoutWait(httpCase),
   "grpc-status": withoutWait(grpcCase),
+  "read-prose": proseCase,
 };
 
 async function runCase(one: Case): Promise<string | undefined> {

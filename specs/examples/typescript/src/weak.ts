@@ -1,6 +1,6 @@
 /** Weak forms: objects that say something about a failure without being an envelope (E26, W27). */
 
-import { codeOfProse } from "./classify.js";
+import { type Call, careful } from "./careful.js";
 import {
   type Category,
   type Code,
@@ -17,11 +17,10 @@ import {
   type Tables,
   defaultsOf,
   meaningOfFreeNumber,
-  meaningOfLoneNumber,
-  meaningOfNumber,
   meaningOfStatus,
   meaningOfWord,
 } from "./tables.js";
+import { proseWait } from "./headers.js";
 import { longest, waitInJson, waitOf } from "./waits.js";
 
 export interface Claim {
@@ -225,7 +224,8 @@ const BEYOND_STATUS: Beyond = {
 
 function meaningOf(tables: Tables, claim: Claim): Meaning {
   const { word, status, message } = claim;
-  const told = message === undefined ? undefined : codeOfMessage(tables, message, claim.number);
+  const call: Call = claim.number === undefined ? {} : { number: claim.number };
+  const told = message === undefined ? undefined : careful(tables, message, call);
   if (claim.own) return defaultsOf(codeOfOwn(word ?? "", told));
   const meant = word === undefined ? undefined : meaningOfWord(tables, word);
   if (meant !== undefined) return choose(meant, told, BEYOND_WORD);
@@ -233,19 +233,6 @@ function meaningOf(tables: Tables, claim: Claim): Meaning {
   if (told !== undefined) return told;
   const free = meaningOfFreeNumber(tables, claim.number);
   return free ?? defaultsOf(word === undefined ? "internal" : "unknown");
-}
-
-/** What a message says, in an error with this number (W20, W28). */
-export function codeOfMessage(
-  tables: Tables,
-  message: string,
-  number: number | undefined,
-): Meaning | undefined {
-  const row = meaningOfNumber(tables, number ?? 0, message);
-  const told = codeOfProse(message);
-  if (row !== undefined) return row;
-  if (told !== undefined) return defaultsOf(told);
-  return number === undefined ? undefined : meaningOfLoneNumber(tables, number);
 }
 
 function codeOfOwn(word: string, told: Meaning | undefined): Code {
@@ -257,15 +244,21 @@ function choose(meant: Meaning, told: Meaning | undefined, beyond: Beyond): Mean
   return told !== undefined && beyond[meant.code]?.includes(told.code) ? told : meant;
 }
 
-/** The envelope of a claim; `texts` stand beside the object. */
-export function envelopeOf(tables: Tables, claim: Claim, texts: readonly string[]): Envelope {
-  const { code, category, retryable } = meaningOf(tables, claim);
+/** The envelope of a claim; `texts` stand beside the object. `now` is in epoch seconds. */
+export function envelopeOf(
+  tables: Tables,
+  claim: Claim,
+  texts: readonly string[],
+  now: number,
+): Envelope {
+  const meaning = meaningOf(tables, claim);
   const named = claim.word === undefined ? "" : `The tool failed with the code ${claim.word}.`;
+  const said = meaning.retryable ? proseWait(claim.message ?? "", now) : null;
   return {
-    ...newEnvelope(code, claim.message ?? texts[0] ?? named),
-    category: claim.category ?? category,
-    retryable: claim.retryable ?? retryable,
-    retry_after_seconds: claim.wait,
+    ...newEnvelope(meaning.code, claim.message ?? texts[0] ?? named),
+    category: claim.category ?? meaning.category,
+    retryable: claim.retryable ?? meaning.retryable,
+    retry_after_seconds: claim.wait ?? said,
     hint: claim.hint ?? null,
     cause_chain: claim.causes,
   };
