@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any, Final
 
 from toolfault._judge.caller_values import CallerValues
-from toolfault._judge.deliberate import AuthorModules, entries_of, owns_frame, packages_in_traceback
+from toolfault._judge.deliberate import AuthorModules, entries_of, owns_frame, raise_site
 from toolfault._names import class_name, qualified_name
 from toolfault._text import safe_str, text_of
 from toolfault._verdict import Verdict
@@ -128,7 +128,8 @@ def is_conversion(exc: BaseException, verdict: Verdict) -> bool:
         return True
     kind = type(exc)
     if kind is KeyError:
-        return "enum" in packages_in_traceback(exc)
+        site = raise_site(exc)
+        return site is not None and site[0] == "enum"
     if kind.__module__ == "builtins":
         return kind in {LookupError, OverflowError, SyntaxError}
     if not issubclass(kind, LookupError | ArithmeticError):

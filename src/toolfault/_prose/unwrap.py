@@ -127,6 +127,8 @@ def json_to_prose(body: str) -> str:
     Return JSON as lines of prose, and other text unchanged.
     """
     value = try_json(body)
+    if value is None:
+        return body
     if is_array(value):
         return _issues_to_prose([item for item in value if is_mapping(item)]) or body
     return "\n".join(_lines(as_mapping(value), _MAX_DEPTH)) or body
@@ -180,7 +182,8 @@ def strings_in(arguments: Mapping[str, object] | None) -> list[str]:
 
 def _values(value: object, depth: int) -> Iterator[object]:
     yield value
-    if depth:
+    # Most arguments are these, and the classes of abstract types are slow to ask.
+    if depth and type(value) is not str and type(value) is not int:
         for member in value if is_array(value) else as_mapping(value).values():
             yield from _values(member, depth - 1)
 
