@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from toolfault._json import JsonCopier
 
@@ -76,11 +77,18 @@ def safe_repr(value: object) -> str:
     """
     Return how a value shows itself, windowed; never raises.
     """
+    return _call_safely(repr, value)[:WINDOW]
+
+
+def _call_safely(write: Callable[[Any], str], value: object) -> str:
+    """
+    Return the text that a function of a value's class writes of it, or "" if that raises.
+    """
     try:
-        return str.__str__(repr(value))[:WINDOW]
+        return str.__str__(write(value))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 -- whatever a class does in its repr
+    except BaseException:  # noqa: BLE001 -- whatever a class does there
         return ""
 
 
@@ -109,12 +117,7 @@ def text_with_ends(exc: BaseException) -> str:
     text = text_of(exc)
     if len(text) <= _SEEN:
         return text
-    try:
-        return ends_of(str.__str__(str(exc)))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 -- as in _text_or_none
-        return text
+    return ends_of(_call_safely(str, exc)) or text
 
 
 def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
@@ -140,14 +143,7 @@ def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
 
 def _text_or_none(value: object) -> str | None:
     try:
-        kind = type(value)
-        if issubclass(kind, str):
-            return str.__str__(cast("str", value))
-        if issubclass(kind, (bytes, bytearray)):
-            return bytes(cast("bytes", value)[:WINDOW]).decode("utf-8", "replace")
-        if issubclass(kind, (dict, list)) or kind is tuple:
-            return json.dumps(_as_json(value), ensure_ascii=False, separators=(",", ":"))[:WINDOW]
-        return str.__str__(str(value))[:WINDOW]
+        return _write(value)
     except KeyboardInterrupt:
         # They may come from a signal handler, and then have nothing to do with this object.
         raise
@@ -155,9 +151,16 @@ def _text_or_none(value: object) -> str | None:
         return None
 
 
-def _as_json(value: object) -> Any:
-    copier = JsonCopier(text=_identity, key=safe_str, other=_short, depth=_DEPTH, room=WINDOW)
-    return copier.copy(value)
+def _write(value: Any) -> str:
+    kind = type(value)
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if issubclass(kind, (bytes, bytearray)):
+        return bytes(value[:WINDOW]).decode("utf-8", "replace")
+    if kind is tuple or issubclass(kind, (dict, list)):
+        copier = JsonCopier(text=_identity, key=safe_str, other=_short, depth=_DEPTH, room=WINDOW)
+        return json.dumps(copier.copy(value), ensure_ascii=False, separators=(",", ":"))[:WINDOW]
+    return str.__str__(str(value))[:WINDOW]
 
 
 def _identity(text: str, _name: str) -> str:
@@ -243,19 +246,18 @@ def plain(text: str) -> str:
     Of an HTML document its title stays. Angle brackets that are no markup stay: ``a < b``,
     ``List<int>``, ``<city>``.
     """
-    for _ in range(_NESTED):
-        if "Traceback (" not in text and "File " not in text:
-            break
-        before, text = text, _strip_traceback(text)
-        if before == text:
-            break
-    if "0x" in text:
-        text = pattern(_ADDRESS).sub("", pattern(_ADDRESS_IN_REPR).sub(r"\1>", text))
-    if "://errors.pydantic.dev" in text:
-        text = pattern(_PYDANTIC_LINK).sub("", text)
-    if "<" in text:
-        text = _strip_markup(text)
+    for mark, strip in _STRIPPERS:
+        if mark in text:
+            text = strip(text)
     return text
+
+
+def _strip_addresses(text: str) -> str:
+    return pattern(_ADDRESS).sub("", pattern(_ADDRESS_IN_REPR).sub(r"\1>", text))
+
+
+def _strip_links(text: str) -> str:
+    return pattern(_PYDANTIC_LINK).sub("", text)
 
 
 _ADDRESS_IN_REPR: Final = (
@@ -264,6 +266,15 @@ _ADDRESS_IN_REPR: Final = (
 _ADDRESS: Final = r" at 0x[0-9a-fA-F]{4,16}\b"
 _PYDANTIC_LINK: Final = r"\s{0,8}For further information visit https://errors\.pydantic\.dev/\S*"
 _HEADER: Final = "Traceback (most recent call last):"
+
+
+def _strip_tracebacks(text: str) -> str:
+    # One may be quoted in another.
+    for _ in range(_NESTED):
+        before, text = text, _strip_traceback(text)
+        if before == text:
+            break
+    return text
 
 
 def _strip_traceback(text: str) -> str:
@@ -350,15 +361,20 @@ def _title_for_document(text: str, start: int) -> str:
     """
     Return a text with the title of an HTML document in place of the document.
     """
-    head, body = text[:start], text[start:]
-    end = pattern(_DOCUMENT_END).search(body)
-    title = pattern(_TITLE).search(body)
-    parts = [
-        head.rstrip(),
-        title[1].strip() if title else "",
-        body[end.end() :].strip() if end else "",
-    ]
-    return " ".join(filter(None, parts))
+    # What a document lacks is empty.
+    document, _, rest = _partition(_DOCUMENT_END, text[start:])
+    _, title, _ = _partition(_TITLE, document)
+    return " ".join(filter(None, (text[:start].rstrip(), title.strip(), rest.strip())))
+
+
+def _partition(source: str, text: str) -> tuple[str, str, str]:
+    """
+    Return what stands before a pattern, what its first group matches, and what stands after it.
+    """
+    found = pattern(source).search(text)
+    if found is None:
+        return text, "", ""
+    return text[: found.start()], found[1], text[found.end() :]
 
 
 def _unless_markup(tag: re.Match[str], closed: set[str]) -> str:
@@ -386,10 +402,19 @@ def _is_markup(tag: re.Match[str], name: str) -> bool:
     return not has_more and pattern(_ELEMENT).fullmatch(name.lower()) is not None
 
 
+#: What is stripped, and what stands in each text that has it.
+_STRIPPERS: Final = (
+    ("File ", _strip_tracebacks),
+    ("Traceback (", _strip_tracebacks),
+    ("0x", _strip_addresses),
+    ("://errors.pydantic.dev", _strip_links),
+    ("<", _strip_markup),
+)
+
 _SPACES: Final = r"[ \t]{2,}"
 _MARKUP: Final = r"<[A-Za-z!?/]"
 _DOCUMENT: Final = r"(?i)<!doctype html|<html\b|<head\b|<body\b"
-_DOCUMENT_END: Final = r"(?i)</html\s{0,8}>"
+_DOCUMENT_END: Final = r"(?i)(</html\s{0,8}>)"
 _TITLE: Final = r"(?i)<title[^<>]{0,200}>([^<]{0,500})"
 # To the end of the text if nothing closes it.
 _HIDDEN_CONTENT: Final = (
@@ -433,6 +458,7 @@ def one_line(text: str) -> str:
 _SEEN: Final = WINDOW - 256
 _END: Final = 3900
 
+_WORD_END: Final = "[ \n]"
 _LEFT_OUT: Final = r"\[(\d{1,18}) characters left out\]"
 
 
@@ -444,7 +470,8 @@ def ends_of(text: str) -> str:
         return text
     head, tail = text[:_END], text[-_END:]
     head = head[: max(head.rfind(" "), head.rfind("\n")) + 1] or head
-    tail = tail[min(at for at in (tail.find(" "), tail.find("\n"), _END) if at >= 0) :] or tail
+    found = pattern(_WORD_END).search(tail)
+    tail = tail[found.start() :] if found else tail
     return f"{head}[{len(text) - len(head) - len(tail)} characters left out]{tail}"
 
 
@@ -475,8 +502,10 @@ def cut(text: str, limit: int) -> str:
     encoded = text[: limit + 1].encode("utf-8", "surrogatepass")
     if len(text) <= limit and len(encoded) <= limit:
         return text
-    mark = "…" if limit >= 3 else ""
-    return (
-        encoded[: max(0, limit - 3) if mark else max(0, limit)].decode("utf-8", "ignore").rstrip()
-        + mark
-    )
+    if limit < len(_MARK.encode()):
+        return encoded[: max(0, limit)].decode("utf-8", "ignore").rstrip()
+    return encoded[: limit - len(_MARK.encode())].decode("utf-8", "ignore").rstrip() + _MARK
+
+
+#: Stands at the end of what was cut.
+_MARK: Final = "…"
