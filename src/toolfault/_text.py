@@ -152,7 +152,7 @@ def _text_or_none(value: object) -> str | None:
 
 
 def _write(value: Any) -> str:
-    kind = type(value)
+    kind: type[object] = type(value)
     if issubclass(kind, str):
         return str.__str__(value)
     if issubclass(kind, (bytes, bytearray)):

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
-from toolfault._json import as_flag, as_mapping, is_mapping, is_text, try_json
+from toolfault._json import as_flag, as_mapping, is_text, try_json
 from toolfault._names import public
 from toolfault._prose.careful import looks_failed, peel
 from toolfault._read.dialects import parse_dialect, parse_tool_failure
@@ -174,26 +174,38 @@ def _parse_message(answer: object, reader: Reader, depth: int) -> ToolFault | No
 
 def _parse_response(answer: object, reader: Reader, depth: int) -> ToolFault | None:
     error = member(answer, "error")
-    if error is not None and is_rpc_error(error):
-        return parse_rpc_error(error, reader)
-    claim = read_claim(error) if is_mapping(error) else None
-    if claim is not None:
-        return claim.to_fault("jsonrpc_error", reader, received=error)
+    failed = _parse_error(error, reader)
+    if failed is not None:
+        return failed
     inner = member(answer, "result")
     if inner is not None:
         # A response with a result is a success; what has the members of an error in it is the
         # tool's data.
         return None if is_rpc_error(inner) else _parse(inner, reader, depth - 1)
     if error is not None and member(answer, "jsonrpc") is not None:
-        texts = [error] if is_text(error) else []
-        return _parse_prose(texts, reader, McpErrorCode.UNKNOWN, received=answer)
-    failed = _parse_http(answer, reader)
-    if failed is not None:
-        return failed
+        return _parse_prose(_text_alone(error), reader, McpErrorCode.UNKNOWN, received=answer)
+    return _parse_http(answer, reader) or _parse_envelope(answer)
+
+
+def _parse_error(error: object, reader: Reader) -> ToolFault | None:
+    """
+    Return the fault of what a response has as its error, or None if it claims no failure.
+    """
+    if is_rpc_error(error):
+        return parse_rpc_error(error, reader)
+    claim = read_claim(as_mapping(error))
+    return None if claim is None else claim.to_fault("jsonrpc_error", reader, received=error)
+
+
+def _parse_envelope(answer: object) -> ToolFault | None:
     envelope = decode_envelope(answer)
     if envelope is None:
         return None
     return ToolFault.of(envelope, found_in="structured_content", received=answer)
+
+
+def _text_alone(value: object) -> list[str]:
+    return [value] if is_text(value) else []
 
 
 def _parse_http(answer: object, reader: Reader) -> ToolFault | None:
@@ -230,13 +242,12 @@ def _parse_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
     if is_text(status) and status != "failed":
         return None
     error = member(task, "error")
-    if error is not None and is_rpc_error(error):
+    if is_rpc_error(error):
         return parse_rpc_error(error, reader)
     if not is_text(status):
         return _parse_response(task, reader, depth)
     message = member(task, "statusMessage", "status_message")
-    texts = [message] if is_text(message) else []
-    return _parse_prose(texts, reader, McpErrorCode.INTERNAL, received=task)
+    return _parse_prose(_text_alone(message), reader, McpErrorCode.INTERNAL, received=task)
 
 
 # ---- results
@@ -249,42 +260,52 @@ def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
         fault = _parse_whole(place, body, reading, outcome, facts)
         if fault is not None:
             return fault
-        if place != "tool_failure":
-            bodies.append((place, body))
+        bodies.append((place, body))
     foreign = parse_dialect(_texts_and_meta(reading)) if reading.meta else None
     if foreign is not None:
         return foreign
-    for place, body in bodies:
-        foreign = parse_dialect(body) if is_mapping(body) else None
-        if foreign is not None:
-            foreign.found_in = place
-            foreign.outcome = foreign.outcome or outcome
-            foreign.facts.update(facts)
-            return foreign
-        claim, received = _first_claim(body)
-        if claim is not None:
-            return claim.to_fault(
-                place,
-                reader,
-                texts=reading.texts,
-                received=received,
-                outcome=outcome,
-                facts=facts,
-            )
+    weaker = [found for found in bodies if found[0] != "tool_failure"]
+    for place, body in weaker:
+        fault = _parse_weaker(place, body, reading, reader, outcome=outcome, facts=facts)
+        if fault is not None:
+            return fault
     otherwise = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
-    texts = reading.texts or [message for _, body in bodies for message in iter_messages(body)]
+    texts = reading.texts or [text for _, body in weaker for text in iter_messages(body)]
     return _parse_prose(texts, reader, otherwise, outcome=outcome, facts=facts)
+
+
+def _parse_weaker(
+    place: FoundIn,
+    body: Any,
+    reading: Reading,
+    reader: Reader,
+    *,
+    outcome: Outcome | None,
+    facts: dict[str, Any],
+) -> ToolFault | None:
+    """
+    Return the fault of a body in another vocabulary, or that claims a failure, or None.
+    """
+    foreign = parse_dialect(as_mapping(body))
+    if foreign is not None:
+        foreign.found_in = place
+        foreign.outcome = foreign.outcome or outcome
+        foreign.facts.update(facts)
+        return foreign
+    claim, received = _first_claim(body)
+    if claim is None:
+        return None
+    return claim.to_fault(
+        place, reader, texts=reading.texts, received=received, outcome=outcome, facts=facts
+    )
 
 
 def _first_claim(body: Any) -> tuple[Claim | None, Any]:
     """
     Return the first claim among a body's objects, and the object; None, None without one.
     """
-    for candidate in iter_objects(body):
-        claim = read_claim(candidate)
-        if claim is not None:
-            return claim, candidate
-    return None, None
+    claims = ((read_claim(candidate), candidate) for candidate in iter_objects(body))
+    return next((pair for pair in claims if pair[0] is not None), (None, None))
 
 
 def _parse_whole(
@@ -317,15 +338,17 @@ def _bodies_behind_prefixes(reading: Reading) -> Iterator[tuple[FoundIn, Any]]:
     """
     for text in reading.texts:
         start = text[:WINDOW].find("{")
-        if start <= 0:
-            continue
-        body = try_json(peel(text))
+        body = _body_from(text, start) if start > 0 else None
         if body is not None:
             yield "text", body
-            continue
-        body = try_json(text[start:])
-        if any(map(_is_failure, iter_objects(body))):
-            yield "text", body
+
+
+def _body_from(text: str, start: int) -> Any:
+    body = try_json(peel(text))
+    if body is not None:
+        return body
+    body = try_json(text[start:])
+    return body if any(map(_is_failure, iter_objects(body))) else None
 
 
 def _is_failure(obj: Mapping[Any, Any]) -> bool:
@@ -402,10 +425,10 @@ def _has_error(answer: object) -> bool:
         return True
     if is_rpc_error(answer):
         return not _says_success(answer)
+    # An object may lie about being a text, and raise where it is compared.
     status = member(answer, "status")
-    if is_text(status) and status in _FAILED:
-        return True
-    return any(http_status(member(answer, name)) is not None for name in _STATUS_NAMES)
+    statuses = [http_status(member(answer, name)) for name in _STATUS_NAMES]
+    return (is_text(status) and status in _FAILED) or any(statuses)
 
 
 _STATUS_NAMES: Final = ("status", "statusCode", "status_code")
@@ -437,7 +460,7 @@ def _parse_prose(
         outcome: Whether the call happened, from our place in ``_meta``.
         facts: The facts from there.
     """
-    given = [text for text in texts if text and not text[:WINDOW].isspace()]
+    given = [text for text in texts if text[:WINDOW].strip()]
     # Each gets its share, or a long first block would push out the error in the last.
     share = max(1, len(given))
     text = "\n".join(text[: WINDOW // share] for text in given)

@@ -153,19 +153,16 @@ class Claim:
             return _choose(meant, told, _MORE_THAN_WORD)
         if self.status is not None:
             return self._verdict_of_status(self.status, told)
-        if told is not None:
-            return told
-        word = FREE_WORDS.get(self.number or 0)
-        if word is not None:
-            return meaning_of(word) or Verdict(code=McpErrorCode.INTERNAL)
-        return Verdict(code=McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN)
+        otherwise = McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN
+        numbered = meaning_of(FREE_WORDS.get(self.number or 0, ""))
+        return told or numbered or Verdict(code=otherwise)
 
     def _own_verdict(self, reader: Reader) -> Verdict:
         code = fold_code(self.word or "")
-        told = None
-        if code is McpErrorCode.UNKNOWN and self.word != code and self.message:
-            told = reader.prose(self.message)
-        return Verdict(code=code) if told is None else told
+        # A word of the contract that is not known to this version; "unknown" itself is.
+        is_newer = code is McpErrorCode.UNKNOWN and self.word != code
+        told = reader.prose(self.message or "") if is_newer else None
+        return told or Verdict(code=code)
 
     def _verdict_of_status(self, status: int, told: Verdict | None) -> Verdict:
         message = self.message or ""
@@ -361,13 +358,10 @@ def _read_nested(obj: Mapping[Any, Any], depth: int) -> Claim | None:
 
 
 def _read_inner(obj: Mapping[Any, Any], outer: Claim | None, depth: int) -> Claim | None:
-    for name in _INNER_NAMES:
-        if name == "errors" and outer is not None and outer.message:
-            return None
-        inner = _claim_in(obj.get(name), depth)
-        if inner is not None:
-            return inner
-    return None
+    # Beside a message, a list of errors only repeats it in parts.
+    says_all = outer is not None and outer.message
+    names = _INNER_NAMES[:1] if says_all else _INNER_NAMES
+    return take_first(obj, names, lambda value: _claim_in(value, depth))
 
 
 def _claim_in(value: Any, depth: int) -> Claim | None:
