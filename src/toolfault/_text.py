@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from toolfault._json import JsonCopier
 
@@ -151,12 +151,12 @@ def _text_or_none(value: object) -> str | None:
         return None
 
 
-def _write(value: Any) -> str:
-    kind: type[object] = type(value)
+def _write(value: object) -> str:
+    kind = type(value)
     if issubclass(kind, str):
-        return str.__str__(value)
+        return str.__str__(cast("str", value))
     if issubclass(kind, (bytes, bytearray)):
-        return bytes(value[:WINDOW]).decode("utf-8", "replace")
+        return bytes(cast("bytes", value)[:WINDOW]).decode("utf-8", "replace")
     if kind is tuple or issubclass(kind, (dict, list)):
         copier = JsonCopier(text=_identity, key=safe_str, other=_short, depth=_DEPTH, room=WINDOW)
         return json.dumps(copier.copy(value), ensure_ascii=False, separators=(",", ":"))[:WINDOW]

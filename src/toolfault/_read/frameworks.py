@@ -77,10 +77,8 @@ def _langchain(message: Any) -> Result:
 
 def _pydantic_ai(part: Any) -> Result:
     content = member(part, "content")
-    failed = member(part, "part_kind") == "retry-prompt" or member(part, "outcome") in (
-        "failed",
-        "retried",
-    )
+    asks_again = member(part, "part_kind") == "retry-prompt"
+    failed = asks_again or member(part, "outcome") in ("failed", "retried")
     if is_mapping(content):
         return _result([], failed=failed, structured=content)
     if is_array(content):
@@ -225,17 +223,22 @@ _WORDS: Final = (
 def _convert_text(text: str) -> Result | None:
     if len(text) > MAX_JSON:
         return None
-    if (told := read_advice(text)) is not None and told.code is not None:
+    told = read_advice(text)
+    if told is not None and told.code is not None:
         return _result(text, failed=True)
     if text[:1] == "{":
-        body = as_mapping(try_json(text))
-        if member(body, "isError", "is_error") is True:
-            return dict(body)
-        return _result(text, failed=True) if decode_envelope(body) is not None else None
+        return _convert_object(text)
     if (words := pattern(_WORDS).match(text)) is not None:
         rest = text[words.end() :]
         return _result(list(_find_texts(rest)) or rest or text, failed=True)
     return _convert_repr(text) if pattern(_REPR).match(text) else None
+
+
+def _convert_object(text: str) -> Result | None:
+    body = as_mapping(try_json(text))
+    if member(body, "isError", "is_error") is True:
+        return dict(body)
+    return None if decode_envelope(body) is None else _result(text, failed=True)
 
 
 # A result of either SDK as Python shows it; in it a string, what JSON writes in another way, and

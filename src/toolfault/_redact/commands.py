@@ -162,11 +162,7 @@ def redact_standard_input(text: str) -> str:
     """
     Return a text without the passwords that a shell gives to a program on its standard input.
     """
-    if "|" in text:
-        text = pattern(_PIPED).sub(_redact_piped, text)
-    if "<<<" in text:
-        text = pattern(_HERE).sub(_redact_here, text)
-    return text
+    return pattern(_HERE).sub(_redact_here, pattern(_PIPED).sub(_redact_piped, text))
 
 
 def _redact_piped(found: re.Match[str]) -> str:

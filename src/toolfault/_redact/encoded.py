@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import unquote
 
+from toolfault._redact.words import any_of
 from toolfault._text import clean, pattern
 
 
@@ -31,15 +32,23 @@ def redact_encoded(text: str, redact: Callable[[str], str]) -> str:
         text: Any text.
         redact: The families that look for secrets in the decoded text.
     """
-    if "\\" in text and pattern(_ESCAPE).search(text) is not None:
-        text = _unless_same(text, clean(pattern(_ESCAPE).sub(_unescape, text)), redact)
-    if "&" in text and pattern(_ENTITY).search(text) is not None:
-        text = _unless_same(text, html.unescape(text), redact)
-    if "%2" in text or "%3" in text or "%40" in text:
+    for mark, form, decode in _WHOLE:
+        if mark in text and pattern(form).search(text) is not None:
+            text = _unless_same(text, decode(text), redact)
+    if any_of(_PERCENT, text):
         text = pattern(_URL_ENCODED).sub(
             lambda found: _unless_same(found[0], unquote(found[0]), redact), text
         )
     return text
+
+
+def _decode_escapes(text: str) -> str:
+    return clean(pattern(_ESCAPE).sub(_unescape, text))
+
+
+#: Encodings of a whole text: what begins each, its form, and what decodes it.
+_WHOLE: Final = (("\\", _ESCAPE, _decode_escapes), ("&", _ENTITY, html.unescape))
+_PERCENT: Final = ("%2", "%3", "%40")
 
 
 def _unless_same(text: str, decoded: str, redact: Callable[[str], str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolfault._redact.words import REMOVED, is_mixed
+from toolfault._redact.words import REMOVED, any_of, is_mixed
 from toolfault._text import pattern
 
 
@@ -38,16 +38,20 @@ def redact_keys(text: str) -> str:
     """
     Return a text without private keys.
     """
-    if "-----BEGIN" in text:
-        text = pattern(_PEM).sub(REMOVED, text)
-    if "Private-" in text:
-        text = pattern(_PUTTY_MAC).sub(rf"\1{REMOVED}", text)
-        text = pattern(_PUTTY).sub(rf"\1{REMOVED}\n", text)
-    if "LS0tLS1CRUdJTi" in text or "YXV0aHM" in text or "1dGhz" in text or "hdXRocyI" in text:
-        text = pattern(_ENCODED).sub(REMOVED, text)
-    if len(text) > 120 and ("\n" in text or "\\n" in text):
-        text = pattern(_BODY).sub(_redact_body, text)
-    return text
+    for marks, form, replacement in _FORMS:
+        if any_of(marks, text):
+            text = pattern(form).sub(replacement, text)
+    return pattern(_BODY).sub(_redact_body, text) if len(text) > _SHORTEST_BODY else text
+
+
+#: What stands in each text with a key, its form, and what replaces it.
+_FORMS: Final = (
+    (("-----BEGIN",), _PEM, REMOVED),
+    (("Private-MAC",), _PUTTY_MAC, rf"\1{REMOVED}"),
+    (("Private-Lines",), _PUTTY, rf"\1{REMOVED}\n"),
+    (("LS0tLS1CRUdJTi", "YXV0aHM", "1dGhz", "hdXRocyI"), _ENCODED, REMOVED),
+)
+_SHORTEST_BODY: Final = 120
 
 
 def _redact_body(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ Rule 3: no part of a text is read twice, whatever it repeats.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from toolfault._redact.words import (
@@ -134,27 +135,23 @@ def _secret_after(text: str, separator: re.Match[str], name: Name) -> tuple[int,
     """
     Return the range of the secret that belongs to a separator; `_NOWHERE` if there is none.
     """
-    after = separator.end()
-    opening = pattern(_OPENING).match(text, after)
+    opening = pattern(_OPENING).match(text, separator.end())
     if separator[0] == "," and not _is_pair(text, name, opening):
         return _NOWHERE
-    if name.strength == HEADER:
-        return authorization(text, after, opening)
-    if name.strength == COOKIE:
-        return _cookies(text, after, opening)
-    strength = name.strength
+    read = _WITH_SYNTAX.get(name.strength)
+    if read is not None:
+        return read(text, separator.end(), opening)
     query = separator[0] == "=" and name.before[-1:] in ("?", "&", "#")
+    # In a query a code is a secret if it looks random, and elsewhere none.
+    strength = WEAK if query and name.strength == CODE else name.strength
     if strength == CODE:
-        if not query:
-            return _NOWHERE
-        strength = WEAK
+        return _NOWHERE
     if opening is not None:
         return _quotation_span(text, opening, strength)
-    if separator[0] == ":" and name.before[-1:] == ":":
-        # A list with colons, such as an ARN, is not a pair; a secret in it must look like one.
-        start, end = _bare_value(text, separator, strength, query=query)
-        return (start, end) if looks_chosen(text[start:end]) else _NOWHERE
-    return _bare_value(text, separator, strength, query=query)
+    start, end = _bare_value(text, separator, strength, query=query)
+    # A list with colons, such as an ARN, is not a pair; a secret in it must look like one.
+    in_list = separator[0] == ":" and name.before[-1:] == ":"
+    return _NOWHERE if in_list and not looks_chosen(text[start:end]) else (start, end)
 
 
 def _is_pair(text: str, name: Name, opening: re.Match[str] | None) -> bool:
@@ -178,13 +175,12 @@ def _bare_value(
 ) -> tuple[int, int]:
     after = separator.end()
     start = _match_end(_BLANK, text, after)
-    if text.startswith(REMOVED, start):
-        return _NOWHERE
-    if strength == FOLDER and text[start : start + 1] in ("/", "~"):
+    first = text[start : start + 1]
+    if text.startswith(REMOVED, start) or (strength == FOLDER and first in ("/", "~")):
         return _NOWHERE
     if strength == PHRASE:
         return start, _match_end(_WORDS, text, start)
-    if text[start : start + 1] == "[" and strength != WEAK:
+    if first == "[" and strength != WEAK:
         return _list_in_brackets(text, start)
     block = pattern(_BLOCK).match(text, after)
     if block is not None:
@@ -192,6 +188,10 @@ def _bare_value(
     end = _match_end(_form_of(strength, query=query), text, start)
     end = start + len(_trim(text[start:end]))
     loose = separator[0] == ":" and start > after
+    return _judge_bare(text, start, end, strength, loose=loose)
+
+
+def _judge_bare(text: str, start: int, end: int, strength: int, *, loose: bool) -> tuple[int, int]:
     if loose and is_prose(text, start, end):
         return _NOWHERE
     return (start, end) if is_secret(text[start:end], strength, loose=loose) else _NOWHERE
@@ -329,6 +329,12 @@ def _cookies(text: str, after: int, opening: re.Match[str] | None) -> tuple[int,
     end = _match_end(_BARE_WORD, text, start)
     return (start, end) if looks_random(text[start:end]) else _NOWHERE
 
+
+#: What reads the values of names whose values have a syntax of their own.
+_WITH_SYNTAX: Final[dict[int, Callable[[str, int, re.Match[str] | None], tuple[int, int]]]] = {
+    HEADER: authorization,
+    COOKIE: _cookies,
+}
 
 #: Cookies that keep a session on one machine or past a check; the names say nothing of secrets.
 _STICKY: Final = r"""(?x)

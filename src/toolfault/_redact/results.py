@@ -51,14 +51,13 @@ def _redact_block(value: Any, values: JsonCopier) -> Any:
         return [_redact_block(item, values) for item in value]
     if not is_mapping(value):
         return value
-    block: dict[str, Any] = {}
-    for name, item in value.items():
-        if name in _KEPT:
-            block[name] = item
-        elif name == "resource":
-            block[name] = _redact_block(item, values)
-        else:
-            block[name] = values.copy(item)
+    block = {name: _redact_member(name, item, values) for name, item in value.items()}
     if block.get("text") == "" and value["text"].strip():
         block["text"] = REMOVED
     return block
+
+
+def _redact_member(name: str, item: Any, values: JsonCopier) -> Any:
+    if name in _KEPT:
+        return item
+    return _redact_block(item, values) if name == "resource" else values.copy(item)

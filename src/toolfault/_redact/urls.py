@@ -35,13 +35,9 @@ def redact_urls(text: str) -> str:
     """
     Return a text without the user-info of URLs; the name of a user stays where it is one.
     """
-    if "://" in text:
-        text = pattern(_URL_CREDENTIALS).sub(_redact_userinfo, text)
-    if ":" in text:
-        text = pattern(_CONNECTION).sub(_redact_connection, text)
-    if "/" in text:
-        text = pattern(_ORACLE).sub(rf"\1{REMOVED}", text)
-    return text
+    text = pattern(_URL_CREDENTIALS).sub(_redact_userinfo, text)
+    text = pattern(_CONNECTION).sub(_redact_connection, text)
+    return pattern(_ORACLE).sub(rf"\1{REMOVED}", text)
 
 
 def _redact_userinfo(found: re.Match[str]) -> str:
