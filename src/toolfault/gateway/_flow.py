@@ -449,7 +449,7 @@ class Flow:
         if not decoder.is_known and not self._reply.is_started:
             await self._pass(answer)
             return
-        await self._reply.start_stream(answer.headers)
+        await self._reply.start_stream(answer.status, answer.headers)
         last = ""
         async for event in self._events(answer, decoder):
             last = event.id or last

@@ -25,6 +25,10 @@ from toolfault.gateway._upstream import Upstream
 #: Seconds for the last answers after a signal.
 _GRACE: Final = 3
 
+#: Seconds that an idle connection stays open: longer than clients keep theirs, so that none is
+#: closed while its client sends.
+_KEEP_ALIVE: Final = 75
+
 _BACKLOG: Final = 1024
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -90,6 +94,7 @@ class Listener:
             proxy_headers=False,
             server_header=False,
             date_header=False,
+            timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=_GRACE,
         )
         # What uvicorn would say of streams that break off is said by the gateway.

@@ -61,14 +61,14 @@ class Reply:
         self.is_started = True
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
-    async def start_stream(self, headers: Headers) -> None:
+    async def start_stream(self, status: int, headers: Headers) -> None:
         """
         Send the status and the headers of a stream, unless that is done.
         """
         if self.is_started:
             return
         self.is_stream = True
-        await self.start(200, unbuffered(_without(headers, _OF_BYTES)))
+        await self.start(status, unbuffered(_without(headers, _OF_BYTES)))
 
     async def write(self, data: bytes) -> None:
         """
