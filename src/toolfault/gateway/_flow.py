@@ -14,18 +14,27 @@ from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from toolfault._meanings.jsonrpc import ASKS_CLIENT, METHOD_NOT_FOUND
-from toolfault.gateway._answers import error_codes, holds_answer, is_status_clearer, restore_id
-from toolfault.gateway._calls import CALL
+from toolfault.gateway._answers import (
+    asks_login,
+    decide_all,
+    has_call,
+    holds_answer,
+    is_session_gone,
+    keeps_status,
+    must_pass,
+    read_message,
+    restore_id,
+    says_most,
+    take_event,
+)
 from toolfault.gateway._encodings import Decoder, EncodingError, decode
 from toolfault.gateway._host import Journal
 from toolfault.gateway._http import HTTP_ERRORS, NOT_SENT
-from toolfault.gateway._lines import Line, write_line
+from toolfault.gateway._lines import write_line
 from toolfault.gateway._options import Options
-from toolfault.gateway._reply import Headers, Reply, rewrite_event, unbuffered, write_event
+from toolfault.gateway._reply import Headers, Reply, unbuffered
 from toolfault.gateway._session import Open, Session
 from toolfault.gateway._sse import Event, EventSplitter
 from toolfault.gateway._upstream import Answer, Request, Upstream
@@ -45,9 +54,6 @@ _HEAD: Final = 4096
 
 #: How many streams that broke off are remembered, for clients that resume them.
 _MAX_PARKED: Final = 1000
-
-#: The errors that leave with the status that they came with.
-_WITH_STATUS: Final = ASKS_CLIENT | {METHOD_NOT_FOUND}
 
 _SESSION_GONE: Final = -32001
 _SERVER_ERROR: Final = -32603
@@ -307,18 +313,16 @@ class Flow:
         """
         Tell whether the client must see an answer as it is.
         """
-        has_challenge = answer.status == 401 or answer.header(b"www-authenticate")
-        if answer.status in {401, 403} and has_challenge:
+        if asks_login(answer.status, answer.named()):
             return not self._shared.upstream.has_credentials
         if self._is_resuming:
             return False
-        if 300 <= answer.status < 400 or self._is_session_gone(answer):
-            return True
-        return answer.status >= 400 and not _has_call(opened)
+        return self._is_session_gone(answer) or must_pass(answer.status, opened)
 
     def _is_session_gone(self, answer: Answer) -> bool:
-        is_page = answer.kind == "text/html"
-        return answer.status == 404 and bool(self.session_id) and not (is_page or self._is_modern)
+        if self._is_modern or not self.session_id:
+            return False
+        return is_session_gone(answer.status, answer.kind)
 
     async def _pass(self, answer: Answer) -> None:
         opened = self._open()
@@ -361,14 +365,14 @@ class Flow:
             # What can't be read can't be judged.
             self._forget()
             await self._relay(answer, raw)
-        elif body is not None and _says_most(answer, body):
+        elif body is not None and says_most(answer.status, answer.named(), body):
             await self._take_body(answer, raw, body)
         else:
             await self._judge_status(answer, (body or b"")[:_HEAD])
 
     async def _take_body(self, answer: Answer, raw: bytes, body: bytes) -> None:
         is_first = not self._reply.is_started
-        if is_first and answer.status >= 400 and error_codes(body) & _WITH_STATUS:
+        if is_first and answer.status >= 400 and keeps_status(body):
             self._forget()
             await self._reply.whole(answer.status, answer.headers, raw)
             return
@@ -388,15 +392,7 @@ class Flow:
         return answer.status if is_kept or answer.status < 300 else 200
 
     def _read(self, data: bytes) -> bytes | None:
-        """
-        Return what a message becomes: the same bytes if it does not change, None if it is dropped.
-        """
-        try:
-            return self.session.from_server(Line(data), time.monotonic())
-        except Exception as exc:  # noqa: BLE001 -- a mistake of ours must not end the connection
-            note = f"could not judge a message, which leaves as it came: {type(exc).__name__}"
-            self._shared.journal.note(note)
-            return data
+        return read_message(self.session, data, time.monotonic(), self._shared.journal.note)
 
     # ---- answers of the gateway
 
@@ -430,17 +426,13 @@ class Flow:
             status: The HTTP status where no tool is called.
             headers: Those of the server's answer. None: there was none.
         """
-        status = 200 if _has_call(self._open()) else status
+        status = 200 if has_call(self._open()) else status
         lines = self._decide(decide)
         if lines:
             await self._reply.answer(lines, status=status, headers=headers)
 
     def _decide(self, decide: Callable[[Exchange, Open], Replace]) -> list[bytes]:
-        lines: list[bytes] = []
-        for one in self._open():
-            chosen = partial(_decide_one, decide, one)
-            lines += self.session.judge(one, chosen, time.monotonic())
-        return lines
+        return decide_all(self.session, decide, time.monotonic())
 
     # ---- streams
 
@@ -453,7 +445,8 @@ class Flow:
         last = ""
         async for event in self._events(answer, decoder):
             last = event.id or last
-            await self._reply.write(self._take_event(event))
+            written = take_event(self.session, event, time.monotonic(), self._shared.journal.note)
+            await self._reply.write(written)
             if self.session.has_planned:
                 return
         if not self._open():
@@ -482,33 +475,3 @@ class Flow:
             # Some servers do not end their last event.
             for event in splitter.feed(b"\n\n"):
                 yield event
-
-    def _take_event(self, event: Event) -> bytes:
-        """
-        Return what an event becomes.
-        """
-        if not event.is_whole:
-            line = Line(event.raw, is_whole=False)
-            written = self.session.from_server(line, time.monotonic())
-            return b"" if written is None else write_event(written.strip())
-        if event.name != "message" or not (event.data and event.data.strip()):
-            return event.raw
-        written = self._read(restore_id(event.data, [one.key for one in self._open()]))
-        return event.raw if written is event.data else rewrite_event(event, written)
-
-
-def _has_call(opened: list[Open]) -> bool:
-    return any(one.call.method == CALL for one in opened)
-
-
-def _says_most(answer: Answer, body: bytes) -> bool:
-    """
-    Tell whether a body is a message that says more than the status.
-    """
-    return not is_status_clearer(answer.status, answer.named()) and holds_answer(body)
-
-
-def _decide_one(
-    decide: Callable[[Exchange, Open], Replace], one: Open, exchange: Exchange
-) -> Replace:
-    return decide(exchange, one)
