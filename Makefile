@@ -19,6 +19,7 @@ help:
 	@echo "make test-peers      servers of others, plain and guarded; test-peers-mcp1: those of mcp 1.x"
 	@echo "make test-agents-all  the adapters for agent frameworks, in six environments"
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
+	@echo "make test-envoy       the gateway's judgement inside the real Envoy"
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
 	@echo "make coverage  the tests again, with branches counted; fails below the minimum"
 	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"

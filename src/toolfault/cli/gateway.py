@@ -28,6 +28,7 @@ usage: toolfault gateway [options] -- COMMAND [ARGUMENTS]
        toolfault gateway [options] [--listen HOST:PORT] URL
        toolfault gateway wrap CONFIG [--server NAME] [--dry-run]
        toolfault gateway unwrap CONFIG [--server NAME] [--dry-run]
+       toolfault gateway envoy --listen HOST:PORT [options]
 
 Start an MCP server, or connect to one at a URL, and give its failures the envelope. The host is
 served over stdio, or with --listen over HTTP. What is not a failure passes as the bytes that came.
@@ -58,6 +59,14 @@ examples:
 """
 
 
+#: The module of each command of the gateway.
+_COMMANDS: Final = {
+    "wrap": "toolfault.cli.wrap",
+    "unwrap": "toolfault.cli.wrap",
+    "envoy": "toolfault.cli.envoy",
+}
+
+
 def main(arguments: Sequence[str]) -> int:
     """
     Run the gateway, or one of its commands for config files; return the exit code.
@@ -65,8 +74,9 @@ def main(arguments: Sequence[str]) -> int:
     Args:
         arguments: The command line behind ``toolfault gateway``.
     """
-    if arguments and arguments[0] in {"wrap", "unwrap"}:
-        code: int = importlib.import_module("toolfault.cli.wrap").main(arguments)
+    module = _COMMANDS.get(arguments[0]) if arguments else None
+    if module is not None:
+        code: int = importlib.import_module(module).main(arguments)
         return code
     try:
         parsed = parse_arguments(arguments)
