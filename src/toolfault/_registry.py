@@ -296,7 +296,7 @@ def _find_class(name: str) -> object:
 
 def _missing_part(path: str) -> str:
     """
-    Return what is missing of a class's path in the loaded modules; "" if nothing is, or not yet.
+    Return the missing part of a class's path in the loaded modules; "" if all are there.
     """
     module, _, attribute = path.rpartition(".")
     while module and module not in sys.modules:

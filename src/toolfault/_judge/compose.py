@@ -225,7 +225,7 @@ def _is_withheld(case: Case) -> bool:
 
 def _text_by_author(case: Case, finding: Finding) -> str | None:
     """
-    Return what somebody wrote for this failure, redacted; None if nothing of it may be shown.
+    Return the author's own text for this failure, redacted; None if none may be shown.
     """
     if finding.author is not None:
         return _redact(
@@ -258,7 +258,7 @@ def _sentence(case: Case, finding: Finding, verdict: Verdict) -> str | None:
 
 def _diagnosis(case: Case, exc: BaseException) -> str:
     """
-    Return what a database, a parser or a program said, in one capped line and quoted.
+    Return the words of a database, a parser or a program, quoted in one capped line.
     """
     verdict = rule_for(case, exc)
     # What passes by itself needs no diagnosis; what the operator has to mend is in the log.
@@ -273,7 +273,7 @@ def _diagnosis(case: Case, exc: BaseException) -> str:
 
 def _quote_upstream(case: Case, verdict: Verdict) -> str:
     """
-    Return what the upstream said as one capped quotation; "" unless the guard's owner wants it.
+    Return the upstream's words as one capped quotation; "" unless the guard's owner wants it.
     """
     if not case.policy.upstream_text or not verdict.quote:
         return ""
@@ -350,7 +350,7 @@ def _causes(
 
 def _links(exc: BaseException, leaf: BaseException) -> list[BaseException]:
     """
-    Return what a failure was raised from, newest first, then the other members of its group.
+    Return the causes of a failure, newest first, then the other members of its group.
     """
     links = causes_of(leaf)
     if links:

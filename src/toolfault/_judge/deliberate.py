@@ -381,7 +381,7 @@ def _judge_place(
 
 def _accident_at(cls: type[BaseException], code: types.CodeType, raw: bytes, at: int) -> str:
     """
-    Return what shows that the instruction did not raise on purpose; "" if it may have.
+    Return the proof that the instruction did not raise on purpose; "" if it may have.
     """
     if raw[at] != _RAISE:
         return opname[raw[at]]

@@ -55,7 +55,7 @@ def quotable(exc: BaseException, verdict: Verdict, redact: Callable[[str], str])
 
 def diagnosis(exc: BaseException, verdict: Verdict) -> str:
     """
-    Return what a database, a parser or a program said of what it was given; "" if nothing.
+    Return the diagnosis of a database, a parser or a program; "" if it has none.
 
     Args:
         exc: The exception that tells it.
@@ -98,7 +98,7 @@ _connection = re.compile(
 
 def _database(exc: BaseException, text: str) -> str:
     """
-    Return what a database said, without rows, statements and where it stands.
+    Return the words of a database, without rows, statements and its address.
     """
     driver = attr(exc, "orig")
     if isinstance(driver, BaseException) and driver is not exc:
@@ -141,7 +141,7 @@ _file_of_duckdb = re.compile(r"(?:file|path) [\"'](?:[^\"'\n]*/)").sub
 
 def _mongodb(exc: BaseException) -> str:
     """
-    Return what a MongoDB server said; pymongo's own texts hold hosts.
+    Return the words of a MongoDB server; pymongo's own texts hold hosts.
     """
     words = dict_attr(exc, "details").get("errmsg")
     return one_line(_cut_by_mongodb("", words)) if isinstance(words, str) else ""
@@ -149,7 +149,7 @@ def _mongodb(exc: BaseException) -> str:
 
 def _clickhouse(exc: BaseException) -> str:
     """
-    Return what a ClickHouse server said; its client's own texts hold addresses.
+    Return the words of a ClickHouse server; its client's own texts hold addresses.
     """
     found = _said_by_clickhouse(text_of(exc)[:_MAX_TEXT])
     return one_line(found[1]) if found else ""
@@ -215,7 +215,7 @@ def cut_command(exc: BaseException, text: str) -> str:
 
 def words_over_command(exc: BaseException, text: str) -> str:
     """
-    Return what an author's class says of a failed program; "" for what `subprocess` says itself.
+    Return the words of an author's class on a failed program; "" for those of `subprocess`.
     """
     return "" if text.startswith(_SAID_BY_SUBPROCESS) else cut_command(exc, text)
 
