@@ -1,6 +1,7 @@
 /**
- * Answers inputs of vectors, one line of JSON each: `node build/answer.js < INPUTS`. What it prints has the form of an
- * `expect`, so that another implementation can be compared with this one on inputs that no case has.
+ * Answers inputs of vectors, one line of JSON each: `node build/answer.js < INPUTS`. What it
+ * prints has the form of an `expect`, so that another implementation can be compared with this one
+ * on inputs that no case has.
  */
 
 import { argv, stdin } from "node:process";
