@@ -12,7 +12,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from http_client import HttpClient
 from raw_client import MODERN
@@ -197,3 +199,28 @@ def test_without_the_processor_traffic_passes_unjudged(servers, tmp_path):
 
         got = client.call("iserr", **META)
         assert (got.status, got.answer["result"].get("structuredContent")) == (200, None)
+
+
+def test_its_health_is_told_over_grpc():
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "toolfault", "gateway", "envoy", "--listen", f"127.0.0.1:{port}"]
+    with running(command, port), grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=20)
+
+    assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "--listen HOST:PORT is missing"),
+        (["--listen", "127.0.0.1:1", "--retry"], "--retry is for other gateways; set that in Envoy"),
+        (["--listen", "no.such.host.invalid:1"], "can't open"),
+    ],
+)
+def test_mistakes_name_the_cure(words, complaint):
+    command = [sys.executable, "-m", "toolfault", "gateway", "envoy", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 2
+    assert complaint in done.stderr

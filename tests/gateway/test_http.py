@@ -464,6 +464,10 @@ def test_a_server_that_is_not_there():
         (["--listen", "127.0.0.1:0", "--", "server"], "--listen is for a URL"),
         (["--allow-host", "a", "http://x"], "--allow-host is for --listen"),
         (["--listen", "127.0.0.1:0", "--header", "A=NO_SUCH", "http://x"], "set the environment variable NO_SUCH"),
+        (["--listen", "127.0.0.1:0", "http://["], "'http://[' is not a valid URL"),
+        (["--listen", "127.0.0.1:0", "http://"], "is not a valid URL; write https://HOST/PATH"),
+        (["http://x:99999/"], "'http://x:99999/' is not a valid URL"),
+        (["https://a b/"], "is not a valid URL"),
         (["--listen", "no.such.host.invalid:1", "http://x"], "can't listen on no.such.host.invalid:1"),
     ],
 )

@@ -341,7 +341,20 @@ def _target(given: list[str]) -> list[str] | str:
         return given[1:]
     if len(given) > 1:
         raise UsageError(f"write options before the URL: {given[1]} comes behind it")
+    if not _is_url(given[0]):
+        raise UsageError(f"{given[0][:200]!r} is not a valid URL; write https://HOST/PATH")
     return given[0]
+
+
+def _is_url(text: str) -> bool:
+    from urllib.parse import urlsplit  # noqa: PLC0415 -- not for a command
+
+    try:
+        parts = urlsplit(text)
+        # An invalid port raises.
+        return bool(parts.hostname) and parts.port != 0 and text.isprintable() and " " not in text
+    except ValueError:
+        return False
 
 
 def _take_value(name: str, given: list[str]) -> str:

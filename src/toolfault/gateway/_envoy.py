@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from toolfault.gateway._exchange import Exchange
 
 
-_grpc: Final[Any] = importlib.import_module("grpc")
 _aio: Final[Any] = importlib.import_module("grpc.aio")
 _pb: Final[Any] = importlib.import_module("envoy.service.ext_proc.v3.external_processor_pb2")
 _service: Final[Any] = importlib.import_module(
@@ -34,6 +33,9 @@ _service: Final[Any] = importlib.import_module(
 _modes: Final[Any] = importlib.import_module(
     "envoy.extensions.filters.http.ext_proc.v3.processing_mode_pb2"
 )
+_health: Final[Any] = importlib.import_module("grpc_health.v1.health")
+_health_pb: Final[Any] = importlib.import_module("grpc_health.v1.health_pb2")
+_health_service: Final[Any] = importlib.import_module("grpc_health.v1.health_pb2_grpc")
 _base: Final[Any] = importlib.import_module("envoy.config.core.v3.base_pb2")
 
 #: Seconds for the last answers after a signal.
@@ -91,6 +93,8 @@ class EnvoyService:
         host, port = address
         server = _aio.server()
         _service.add_ExternalProcessorServicer_to_server(self, server)
+        health = _health.aio.HealthServicer()
+        _health_service.add_HealthServicer_to_server(health, server)
         shown = f"[{host}]" if ":" in host else host
         try:
             bound = server.add_insecure_port(f"{shown}:{port}")
@@ -106,9 +110,11 @@ class EnvoyService:
 
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, end, number)
+        await health.set("", _health_pb.HealthCheckResponse.SERVING)
         await server.start()
         self._journal.tell(f"processing for Envoy on {shown}:{bound}")
         await ended.wait()
+        await health.enter_graceful_shutdown()
         await server.stop(_GRACE)
         return code
 
