@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo test test-agents-all test-dialects check check-agents coverage mutants attack bench bench-gateways interop soak format clean
+.PHONY: help demo test test-agents-all test-dialects check check-agents coverage mutants attack bench bench-gateways bench-envoy interop soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -24,7 +24,7 @@ help:
 	@echo "make coverage  the tests again, with branches counted; fails below the minimum"
 	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"
 	@echo "make attack    hostile exceptions, slow inputs, planted secrets, mutated answers (ARGS=--quick: a minute)"
-	@echo "make bench   speed, as ratios measured side by side; bench-gateways: beside other bridges"
+	@echo "make bench   speed, as ratios measured side by side; bench-gateways: beside other bridges; bench-envoy"
 	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server, and the specification's example in TypeScript"
 	@echo "make soak    ten thousand calls, one in three failing (ARGS=--quick: fewer)"
 	@echo "make format  let ruff rewrite the code"
@@ -122,6 +122,10 @@ bench: $(VENV)/.test.stamp
 # The gateway again, beside other bridges, each in an environment of its own.
 bench-gateways: $(VENV)/.test.stamp $(VENV)-fastmcp/.stamp $(VENV)-mcp-proxy/.stamp
 	@PYTHONPATH=tests/support $(BIN)/python tests/bench/gateways.py --fastmcp $(VENV)-fastmcp/bin/python --mcp-proxy $(VENV)-mcp-proxy/bin/mcp-proxy $(ARGS)
+
+# The same for the gateway's judgement inside Envoy.
+bench-envoy: $(VENV)-envoy/.stamp
+	@PYTHONPATH=tests/support $(VENV)-envoy/bin/python tests/envoy/cost.py
 
 interop: $(VENV)/.test.stamp
 	@echo "==> clients in other languages against our server (the first time, they are installed and built)"

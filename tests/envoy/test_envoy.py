@@ -4,6 +4,7 @@ The gateway's judgement inside the real Envoy, with two servers behind it. ``mak
 
 import concurrent.futures
 import contextlib
+import re
 import signal
 import socket
 import subprocess
@@ -59,15 +60,24 @@ def running(command, port, **more):
 
 
 @contextmanager
-def envoy(folder, servers):
+def envoy(folder, servers, is_plain=False):
     """
     Run Envoy with the configuration of the documentation, and the processor; yield Envoy's port and the processor.
+
+    Plain, it is Envoy with the same route and no processor.
     """
     front, ext = free_ports(2)
     text = CONFIG.read_text()
     for old, new in [(9401, front), (9403, ext), (8001, servers[0]), (8002, servers[1])]:
         text = text.replace(f"port_value: {old}", f"port_value: {new}")
-    file = folder / "envoy.yaml"
+    if is_plain:
+        text = re.sub(
+            r" +- name: envoy.filters.http.ext_proc.*?(?= +- name: envoy.filters.http.router)",
+            "",
+            text,
+            flags=re.DOTALL,
+        )
+    file = folder / f"envoy-{front}.yaml"
     file.write_text(text.replace("timeout: 55s", f"timeout: {TIMEOUT}s"))
     judge = [sys.executable, "-m", "toolfault", "gateway", "envoy", "--listen", f"127.0.0.1:{ext}"]
     words = [ENVOY, "-c", file, "--concurrency", "1", "-l", "error", "--base-id", str(front)]
