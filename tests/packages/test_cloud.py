@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from installed_classes import class_named
 from toolfault import Guard, McpErrorCategory, McpErrorCode
 from toolfault._names import qualified_name
 from toolfault._verdict import Verdict
@@ -62,7 +63,6 @@ from cloud_peers import (
     grpc_server,
     http_server,
     rule_of,
-    taken_from,
     telling_base,
 )
 from google.protobuf import any_pb2, duration_pb2
@@ -107,8 +107,8 @@ def test_every_name_is_that_of_a_class(name):
     """
     A class that a package renames or drops turns this red.
     """
-    assert qualified_name(taken_from(name)) == name
-    assert issubclass(taken_from(name), BaseException)
+    assert qualified_name(class_named(name)) == name
+    assert issubclass(class_named(name), BaseException)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -569,7 +569,7 @@ def every_class():
 
 
 def of_base(cls):
-    base = taken_from(telling_base(cls))
+    base = class_named(telling_base(cls))
     return facts(base.__new__(base))
 
 
@@ -593,7 +593,7 @@ def test_namesakes(name):
     """
     Rules go by where a class is defined.
     """
-    cls = taken_from(name)
+    cls = class_named(name)
 
     assert telling_base(cls) is None
     assert facts(cls.__new__(cls)) == NAMESAKES[name]
@@ -615,7 +615,7 @@ def test_the_nearer_row_is_asked_first(row, below):
     """
     The order of tests is that of the MRO.
     """
-    names = [name for name, _ in DEFAULT.rules_for(taken_from(row))]
+    names = [name for name, _ in DEFAULT.rules_for(class_named(row))]
 
     assert names.index(row) == 0
     assert below in names
@@ -708,7 +708,7 @@ def test_no_rule_raises(name, make):
     Whatever the state of an exception, its row has an opinion.
     """
     rule = ROWS[name]
-    verdict = rule if isinstance(rule, Verdict) else rule(make(taken_from(name)))
+    verdict = rule if isinstance(rule, Verdict) else rule(make(class_named(name)))
 
     assert isinstance(verdict, Verdict)
     assert type(verdict.message) is str

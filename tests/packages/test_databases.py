@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pytest
 
+from installed_classes import class_named, exceptions_of
 from toolfault import Guard
 from toolfault._codes import DEFAULTS
 from toolfault._names import qualified_name
@@ -60,26 +61,12 @@ MODULES = """
 # ---- names
 
 
-def taken_from(name):
-    module, _, cls = name.rpartition(".")
-    return getattr(importlib.import_module(module), cls)
-
-
-def exceptions_of(module):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = importlib.import_module(module)
-        names = {*vars(found), *getattr(found, "__all__", ())}
-        values = [getattr(found, name, None) for name in names if not name.startswith("__")]
-    return {cls for cls in values if isinstance(cls, type) and issubclass(cls, BaseException)}
-
-
 @pytest.mark.parametrize("name", sorted({*RULES, *IGNORED}))
 def test_every_name_is_that_of_a_class(name):
     """
     A class that a package renames or drops turns this red.
     """
-    assert name == qualified_name(taken_from(name))
+    assert name == qualified_name(class_named(name))
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -406,7 +393,7 @@ def test_traps(record_property):
     """
     found = {}
     for name in RULES:
-        exc = half_built(taken_from(name))
+        exc = half_built(class_named(name))
         ours = triple(DEFAULT.verdict_on(exc)[1])
         if ours != over_builtins(type(exc), exc):
             found[name] = ours
@@ -436,9 +423,9 @@ def test_what_has_to_be_asked_before_its_base(cls, base):
     """
     Their base in the package means something else.
     """
-    ours, others = (triple(DEFAULT.verdict_on(half_built(taken_from(name)))[1]) for name in (cls, base))
+    ours, others = (triple(DEFAULT.verdict_on(half_built(class_named(name)))[1]) for name in (cls, base))
 
-    assert issubclass(taken_from(cls), taken_from(base))
+    assert issubclass(class_named(cls), class_named(base))
     assert ours != others
 
 
@@ -501,7 +488,7 @@ def test_no_rule_raises(name, make):
     """
     Whatever the state of an exception, its rule has an opinion.
     """
-    exc = make(EXPORTED.get(name) or taken_from(name))
+    exc = make(EXPORTED.get(name) or class_named(name))
     with suppress(TypeError):  # asyncpg's warnings forbid it
         exc.__cause__ = ValueError("x")
 

@@ -27,6 +27,7 @@ import urllib3.util.response
 import urllib3.util.ssl_match_hostname
 import urllib3.util.ssltransport
 
+from installed_classes import class_named
 from toolfault import Guard
 from toolfault._names import qualified_name
 
@@ -70,7 +71,6 @@ from http_peers import (
     silent,
     speaks_no_tls,
     survives,
-    taken_from,
     through,
     through_proxy,
     told,
@@ -756,7 +756,7 @@ def test_every_name_is_that_of_a_class(name):
     """
     A class that a package renames or drops turns this red.
     """
-    cls = taken_from(name)
+    cls = class_named(name)
 
     assert issubclass(cls, BaseException)
     assert qualified_name(cls) == MOVED.get(name, name)
@@ -944,7 +944,7 @@ def test_no_rule_raises(name, make):
     """
     Whatever the state of an exception, its rule has an opinion, and a guard an answer.
     """
-    survives(taken_from(name), make)
+    survives(class_named(name), make)
 
 
 # ---- traps

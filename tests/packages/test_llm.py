@@ -18,6 +18,7 @@ import openai.auth._workload
 import pydantic
 import pytest
 
+from installed_classes import class_named
 from toolfault import Guard
 from toolfault._names import qualified_name
 
@@ -55,7 +56,6 @@ from http_peers import (
     silent,
     speaks_no_tls,
     survives,
-    taken_from,
     through,
     through_proxy,
     told,
@@ -464,8 +464,8 @@ def test_every_name_is_that_of_a_class(name):
     """
     A class that a package renames or drops turns this red.
     """
-    assert issubclass(taken_from(name), BaseException)
-    assert qualified_name(taken_from(name)) == name
+    assert issubclass(class_named(name), BaseException)
+    assert qualified_name(class_named(name)) == name
 
 
 def test_every_exported_exception_has_a_row():
@@ -554,7 +554,7 @@ def test_no_rule_raises(name, make):
     """
     Whatever the state of an exception, its rule has an opinion, and a guard an answer.
     """
-    survives(taken_from(name), make)
+    survives(class_named(name), make)
 
 
 # ---- traps

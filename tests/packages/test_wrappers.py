@@ -12,6 +12,7 @@ import stamina
 import tenacity
 import urllib3
 
+from installed_classes import class_named
 from toolfault import Guard
 from toolfault._names import qualified_name
 from toolfault.hosting import Call
@@ -40,7 +41,6 @@ from http_peers import (
     refused,
     silent,
     survives,
-    taken_from,
     through_proxy,
     without_a_row,
     without_proxies,
@@ -181,8 +181,8 @@ def test_every_name_is_that_of_a_class(name):
     """
     A class that a package renames or drops turns this red.
     """
-    assert issubclass(taken_from(name), BaseException)
-    assert qualified_name(taken_from(name)) == name
+    assert issubclass(class_named(name), BaseException)
+    assert qualified_name(class_named(name)) == name
 
 
 def test_every_exported_exception_has_a_row():

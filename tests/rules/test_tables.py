@@ -10,6 +10,7 @@ import warnings
 
 import pytest
 
+from installed_classes import class_named, exceptions_of
 from toolfault import rules
 from toolfault._names import qualified_name
 from toolfault._verdict import Verdict
@@ -75,25 +76,6 @@ RULES = {name: rule for module in _MODULES for name, rule in module.RULES.items(
 IGNORED = frozenset().union(*(module.IGNORED for module in _MODULES))
 
 
-def taken_from(name):
-    """
-    The object of a qualified name, from the longest importable part on.
-    """
-    module, _, rest = name.rpartition(".")
-    while module:
-        try:
-            found = importlib.import_module(module)
-        except ModuleNotFoundError:
-            module, _, head = module.rpartition(".")
-            rest = f"{head}.{rest}"
-            continue
-        for part in rest.split("."):
-            found = getattr(found, part)
-        # dbm.error is the class before it becomes the tuple to catch.
-        return found[0] if isinstance(found, tuple) else found
-    raise ModuleNotFoundError(name)
-
-
 def is_elsewhere(name):
     return any(name == head or name.startswith(f"{head}.") for head in ELSEWHERE)
 
@@ -101,15 +83,6 @@ def is_elsewhere(name):
 def is_of_another_python(name):
     here = sys.version_info[:2]
     return here < SINCE.get(name, here) or here > UNTIL.get(name, here)
-
-
-def exceptions_of(module):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = importlib.import_module(module)
-        names = {*vars(found), *getattr(found, "__all__", ())}
-        values = [getattr(found, name, None) for name in names if not name.startswith("__")]
-    return {cls for cls in values if isinstance(cls, type) and issubclass(cls, BaseException)}
 
 
 ALL = sorted({*RULES, *IGNORED})
@@ -121,7 +94,7 @@ def test_every_name_is_that_of_a_class(name):
     """
     A class that a package renames or drops turns this red.
     """
-    cls = taken_from(name)
+    cls = class_named(name)
 
     assert issubclass(cls, BaseException)
     # anyio's classes move when they are first taken from the package.
@@ -146,7 +119,7 @@ def test_where_a_package_of_the_list_is_installed_its_names_are_right():
     wrong = []
     for name in installed:
         try:
-            taken_from(name)
+            class_named(name)
         except (ImportError, AttributeError):
             wrong.append(name)
 
@@ -295,7 +268,7 @@ def test_no_rule_raises(name, make):
     """
     Whatever the state of an exception, its rule has an opinion or none.
     """
-    exc = make(taken_from(name))
+    exc = make(class_named(name))
 
     for _, rule in DEFAULT.rules_for(type(exc)):
         verdict = rule if isinstance(rule, Verdict) else rule(exc)

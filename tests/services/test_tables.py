@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 
+from installed_classes import class_named
 from toolfault._names import qualified_name
 
 
@@ -47,21 +48,6 @@ WITHOUT_A_ROW = {
 
 def table_of(name):
     return importlib.import_module(f"toolfault.rules.{name}")
-
-
-def class_named(name):
-    module, _, rest = name.rpartition(".")
-    while module:
-        try:
-            found = importlib.import_module(module)
-        except ModuleNotFoundError:
-            module, _, head = module.rpartition(".")
-            rest = f"{head}.{rest}"
-            continue
-        for part in rest.split("."):
-            found = getattr(found, part)
-        return found
-    raise ModuleNotFoundError(name)
 
 
 ROWS = [

@@ -66,24 +66,6 @@ def all_text(fault):
     return json.dumps({"envelope": fault.envelope.to_wire(), "facts": fault.facts}, default=str)
 
 
-def taken_from(name):
-    """
-    The object of a qualified name, from the longest importable part on.
-    """
-    module, _, rest = name.rpartition(".")
-    while module:
-        try:
-            found = importlib.import_module(module)
-        except ModuleNotFoundError:
-            module, _, head = module.rpartition(".")
-            rest = f"{head}.{rest}"
-            continue
-        for part in rest.split("."):
-            found = getattr(found, part)
-        return found
-    raise ModuleNotFoundError(name)
-
-
 def exported(module):
     """
     The exception classes that a module has under any name.

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
+from installed_classes import class_named
 from toolfault import Guard
 from toolfault._codes import DEFAULTS
 from toolfault._names import qualified_name
@@ -408,23 +409,6 @@ ANSWERS = [
 # ---- tables and packages
 
 
-def taken_from(name):
-    """
-    The class of a qualified name.
-    """
-    module, _, rest = name.rpartition(".")
-    while True:
-        try:
-            found = importlib.import_module(module)
-            break
-        except ModuleNotFoundError:
-            module, _, head = module.rpartition(".")
-            rest = f"{head}.{rest}"
-    for part in rest.split("."):
-        found = getattr(found, part)
-    return found
-
-
 def exceptions_of(module):
     """
     What a module exports, whether it lists it or not; lazy names too.
@@ -453,7 +437,7 @@ def rows_of(cases):
     The rows that a list of cases makes speak.
     """
     names = {name for case in cases for name in (case.name, case.inside) if name}
-    return {DEFAULT.rules_for(taken_from(name))[0][0] for name in names}
+    return {DEFAULT.rules_for(class_named(name))[0][0] for name in names}
 
 
 def resolved(verdict):
