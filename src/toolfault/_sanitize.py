@@ -133,25 +133,19 @@ def read_facts(ours: Mapping[Any, Any]) -> tuple[Outcome | None, dict[str, Any]]
     """
     Return the outcome, and those facts that make sense, from our place in ``_meta``.
     """
-    facts: dict[str, Any] = {}
-    if not ours:
-        return None, facts
-    if failure_id := sanitize(ours.get("id"), ID_BYTES):
-        facts["id"] = failure_id
-    origin, outcome = ours.get("origin"), ours.get("outcome")
-    if isinstance(origin, str) and origin in _ORIGINS:
-        facts["origin"] = origin
-    if isinstance(outcome, str) and outcome in _OUTCOMES:
-        facts["outcome"] = outcome
-    if (status := http_status(ours.get("upstream_status"))) is not None:
-        facts["upstream_status"] = status
-    violations: Any = ours.get("violations")
-    if is_array(violations):
-        facts["violations"] = _tidy(violations)
-    # Carried as it came: the dialects check it before anything of it counts, or is shown.
-    if read_record(record := ours.get(RECORD_FACT)) is not None:
-        facts[RECORD_FACT] = record
+    # Most results have none.
+    read = {name: reader(ours[name]) for name, reader in _FACTS.items() if name in ours}
+    facts: dict[str, Any] = {name: value for name, value in read.items() if value is not None}
     return facts.get("outcome"), facts
+
+
+def _one_of(words: frozenset[str]) -> Callable[[Any], str | None]:
+    return lambda value: value if isinstance(value, str) and value in words else None
+
+
+def _record(value: Any) -> Any:
+    # Carried as it came: the dialects check it before anything of it counts, or is shown.
+    return None if read_record(value) is None else value
 
 
 def _tidy(violations: object) -> Any:
@@ -181,3 +175,14 @@ def http_status(value: Any) -> int | None:
     if is_text(value) and len(value) == 3 and value.isascii() and value.isdigit():
         value = int(value)
     return value if type(value) is int and 400 <= value <= 599 else None
+
+
+#: The facts, and what reads each; None is a fact that makes no sense.
+_FACTS: Final[dict[str, Callable[[Any], Any]]] = {
+    "id": lambda value: sanitize(value, ID_BYTES) or None,
+    "origin": _one_of(_ORIGINS),
+    "outcome": _one_of(_OUTCOMES),
+    "upstream_status": http_status,
+    "violations": lambda value: _tidy(value) if is_array(value) else None,
+    RECORD_FACT: _record,
+}

@@ -7,6 +7,7 @@ Rule 2: a name that describes a secret (its length, its file) is public.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -68,8 +69,21 @@ _STRONG_ENDS: Final = (
 )  # fmt: skip
 _LIKELY_ENDS: Final = ("sessid", "sessionid", "token")
 
+#: A name that ends in one of these tells something about a secret, not the secret.
+_ABOUT: Final = _set(
+    "id ids name names type types kind count counts length len size limit limits url uri urls "
+    "path paths file files filename dir folder version policy expiry expires expired "
+    "expiration ttl at in on field fields format error errors status state method mode scheme "
+    "provider endpoint required valid invalid missing usage used budget index arn ref label "
+    "column prefix suffix algorithm alg encoding rotation manager store backend timeout "
+    "enabled disabled reset changed age hint min max strength rules requirements attempts "
+    "tries host port sock socket parallelism issuer audience scope scopes location region "
+    "source rounds"
+)
+
 #: Words that decide alone if a name ends in them.
 _KINDS: Final[dict[str, int]] = {
+    **dict.fromkeys(_ABOUT, PUBLIC),
     "authorization": HEADER,
     "cookie": COOKIE,
     "cookies": COOKIE,
@@ -116,18 +130,6 @@ _PUBLIC_TOKENS: Final = _set(
     "previous prev current illegal this that"
 )
 
-#: A name that ends in one of these tells something about a secret, not the secret.
-_ABOUT: Final = _set(
-    "id ids name names type types kind count counts length len size limit limits url uri urls "
-    "path paths file files filename dir folder version policy expiry expires expired "
-    "expiration ttl at in on field fields format error errors status state method mode scheme "
-    "provider endpoint required valid invalid missing usage used budget index arn ref label "
-    "column prefix suffix algorithm alg encoding rotation manager store backend timeout "
-    "enabled disabled reset changed age hint min max strength rules requirements attempts "
-    "tries host port sock socket parallelism issuer audience scope scopes location region "
-    "source rounds"
-)
-
 #: Words before "code", "phrase" and "answer" that make a secret of it.
 _CODES: Final = _set("recovery backup pin security access verification auth otp mfa totp pass")
 _PHRASES: Final = _set("seed recovery mnemonic backup secret wallet")
@@ -171,14 +173,11 @@ def strength_of(name: str, word_before: str = "") -> int:
 
 def _strength_of_words(words: list[str], *, together: bool) -> int:
     last = words[-1]
-    prior = words[-2] if len(words) > 1 else ""
     if last in _QUALIFIED:
         by_prior, alone = _QUALIFIED[last]
-        return by_prior.get(prior, alone)
+        return by_prior.get("".join(words[-2:-1]), alone)
     if last in _KINDS:
         return _KINDS[last]
-    if last in _ABOUT:
-        return PUBLIC
     if last in _STRONG or last.endswith(_STRONG_ENDS):
         return SECRET
     if together and not _STRONG.isdisjoint(words):
@@ -203,13 +202,11 @@ def is_secret_variable(name: str) -> bool:
     Tell whether an environment variable of this name holds a secret.
     """
     words = _words(name)
-    if not words:
-        return False
-    if strength_of(name) > PUBLIC or words[-1] in _VARIABLE_ENDS:
+    if strength_of(name) > PUBLIC or words[-2:] == ["webhook", "url"]:
         return True
-    if words[-1] == "url" and words[-2:-1] == ["webhook"]:
-        return True
-    return words[-1] not in _ABOUT and not _VARIABLE.isdisjoint(words)
+    if _VARIABLE_ENDS.isdisjoint(words[-1:]):
+        return _ABOUT.isdisjoint(words[-1:]) and not _VARIABLE.isdisjoint(words)
+    return True
 
 
 # ---- values
@@ -251,13 +248,14 @@ def is_secret(value: str, strength: int, *, loose: bool = False) -> bool:
     # Longer ones are never harmless; else a text full of them would be read over and over.
     if len(value) <= 64 and pattern(_STANDS_FOR_ANOTHER).fullmatch(value):
         return False
-    if strength == WEAK:
-        return looks_random(value)
-    if strength == PIN:
-        return pattern(_SHORT_NUMBER).fullmatch(value) is not None or looks_chosen(value)
     if strength == LIKELY:
         return _is_likely_secret(value, loose=loose)
-    return strength != STORED or not is_reference(value)
+    judge = _JUDGES.get(strength)
+    return judge is None or judge(value)
+
+
+def _is_pin(value: str) -> bool:
+    return pattern(_SHORT_NUMBER).fullmatch(value) is not None or looks_chosen(value)
 
 
 def _is_likely_secret(value: str, *, loose: bool) -> bool:
@@ -432,3 +430,11 @@ def is_numbered_name(value: str) -> bool:
 
 
 _NUMBERED: Final = r"[a-z][a-z_]{0,60}\d{1,2}"
+
+
+#: What tells whether a value is a secret, by what its name says; after all others it is one.
+_JUDGES: Final[dict[int, Callable[[str], bool]]] = {
+    WEAK: looks_random,
+    PIN: _is_pin,
+    STORED: lambda value: not is_reference(value),
+}
