@@ -167,9 +167,7 @@ class AuthorModules:
             return True
         try:
             name = _module_name(space)
-            if name == "builtins":
-                return False
-            if name in ("", "__main__"):
+            if name in ("", "__main__", "builtins"):
                 return False
             file = space.get("__file__")
             key = (name, file)

@@ -356,6 +356,9 @@ def _deliberate(verdict: Verdict, exc: BaseException, reason: str, text: str | N
 
 
 def _read_text(case: Case, text: str) -> Verdict | None:
+    """
+    Return the careful classifier's verdict on a text; None if it tells nothing.
+    """
     return careful(text, tool=case.call.tool, arguments=case.call.arguments)
 
 
@@ -556,7 +559,7 @@ def _judge_library_text(
     if in_library and "toolfault" in packages_in_traceback(exc, case.modules):
         return None  # a mistake in the author's use of this library, not in the arguments
     text = telling_lines(author_text(case, exc)) or None
-    meaning = careful(text_of(exc), tool=case.call.tool, arguments=case.call.arguments)
+    meaning = _read_text(case, text_of(exc))
     if meaning is not None and not _blames_wrongly(case, meaning, exc, verdict):
         meaning = meaning._replace(sentence=None)
         return Finding(verdict=meaning, leaf=exc, reason="a library's words", text=text)
@@ -594,7 +597,7 @@ def _program_complaint(
     from toolfault._judge.quotations import diagnosis  # noqa: PLC0415 -- read at the first failure, as the tables
 
     words = diagnosis(exc, verdict)
-    meaning = careful(words, tool=case.call.tool, arguments=case.call.arguments)
+    meaning = _read_text(case, words)
     if meaning is not None and meaning.code is not McpErrorCode.INVALID_ARGUMENTS:
         return None, words
     return case.values.argument_quoted_in(words), words
@@ -649,12 +652,11 @@ def _choose(findings: list[Finding]) -> Finding:
     """
     Return the finding that decides: a fault, what can't be retried, the longest wait, the first.
     """
-    for finding in findings:
-        if finding.author is not None:
-            return finding
-    for finding in findings:
-        if not with_defaults(finding.verdict)[2]:
-            return finding
+    decisive = [finding for finding in findings if finding.author is not None]
+    if not decisive:
+        decisive = [finding for finding in findings if not with_defaults(finding.verdict)[2]]
+    if decisive:
+        return decisive[0]
     return max(findings, key=lambda finding: finding.verdict.retry_after_seconds or 0)
 
 
