@@ -45,6 +45,8 @@ AT_FIRST_USE = {
     "gateway/_listen.py": {"uvicorn"},
     # For a server that asks for a login.
     "gateway/_oauth.py": {"mcp"},
+    # For ``--otel``.
+    "gateway/_telemetry.py": {"opentelemetry"},
     "dialects/_redis.py": {"redis"},
 }
 

@@ -190,9 +190,9 @@ def test_requests_that_were_not_sent_are_left_to_who_sends_them():
     seen = gateway.from_host(call(), sent=False)
 
     assert gateway.session.lose("It is gone.", 1.0, can_retry=False) == []
-    (line,) = gateway.session.refuse(seen.opened, "It is gone.", can_retry=False)
+    (line,) = gateway.session.refuse(seen.opened, "It is gone.", 0.0, can_retry=False)
     assert json.loads(line)["result"]["_meta"]["io.github.toolfault/error"]["outcome"] == "not_executed"
-    assert gateway.session.refuse(seen.opened, "It is gone.", can_retry=False) == []
+    assert gateway.session.refuse(seen.opened, "It is gone.", 0.0, can_retry=False) == []
 
 
 def test_a_request_that_was_answered_is_not_sent():

@@ -11,10 +11,14 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from toolfault.gateway._calls import is_array
 from toolfault.gateway._options import Options
+
+
+if TYPE_CHECKING:
+    from toolfault.gateway._session import Observer
 
 
 class UsageError(Exception):
@@ -47,6 +51,7 @@ options:
   --log FILE               append one JSON line per failure
   --listen HOST:PORT       serve clients over HTTP: a reverse proxy (URL only)
   --allow-host NAME        a further name in Host and Origin that clients may use (--listen only)
+  --otel                   trace and measure calls by OpenTelemetry (OTEL_* variables)
   --header NAME=VARIABLE   send a header whose value is in an environment variable (URL only)
   --config FILE            read options from the table [gateway] of a TOML file
 
@@ -81,8 +86,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         parsed = parse_arguments(arguments)
     except UsageError as exc:
-        sys.stderr.write(f"toolfault gateway: {exc}\n")
-        return 2
+        return _refuse(exc)
     if parsed is None:
         sys.stdout.write(_HELP)
         return 0
@@ -94,26 +98,49 @@ def _run(options: Options, target: list[str] | str) -> int:
         return _connect(options, target)
     from toolfault.gateway._pump import Pump  # noqa: PLC0415 -- not for --help
 
-    command = target
     try:
-        return Pump(options, command).run()
+        return Pump(options, target, _observe(options)).run()
+    except UsageError as exc:
+        return _refuse(exc)
     except OSError as exc:
-        named = exc.filename or command[0]
+        named = exc.filename or target[0]
         sys.stderr.write(f"toolfault gateway: can't start or open {named!r}: {exc.strerror}\n")
         return 127
+
+
+def _refuse(exc: UsageError) -> int:
+    sys.stderr.write(f"toolfault gateway: {exc}\n")
+    return 2
+
+
+def _observe(options: Options) -> Observer | None:
+    """
+    Return what is called with each call that has ended; None if nobody asked.
+    """
+    if not options.otel:
+        return None
+    from toolfault.gateway._telemetry import TelemetryError, observe  # noqa: PLC0415 -- as above
+
+    try:
+        return observe()
+    except TelemetryError as exc:
+        raise UsageError(f"--otel: {exc}") from None
 
 
 def _connect(options: Options, url: str) -> int:
     try:
         headers = read_headers(options.headers, os.environ)
         if options.listen is not None:
+            if options.otel:
+                raise UsageError(
+                    "--otel measures calls over stdio only; leave it out with --listen"
+                )
             return _listen(options, options.listen, url, headers)
         from toolfault.gateway._bridge import Bridge  # noqa: PLC0415 -- loads an HTTP client
 
-        return Bridge(options, url, headers).run()
+        return Bridge(options, url, headers, _observe(options)).run()
     except UsageError as exc:
-        sys.stderr.write(f"toolfault gateway: {exc}\n")
-        return 2
+        return _refuse(exc)
     except OSError as exc:
         sys.stderr.write(f"toolfault gateway: can't open {exc.filename!r}: {exc.strerror}\n")
         return 127
@@ -267,6 +294,7 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "log": _Option(_name),
     "listen": _Option(_address),
     "allow-host": _Option(_name, is_list=True),
+    "otel": _Option(_switch, takes_value=False),
     "header": _Option(_header, is_list=True),
     "config": _Option(_name),
     # What `unwrap` restores; no option of the gateway.

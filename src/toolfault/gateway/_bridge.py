@@ -26,7 +26,7 @@ from toolfault.gateway._mcp_headers import SESSION, Marked, message_headers
 from toolfault.gateway._oauth import Login, LoginError
 from toolfault.gateway._options import Options
 from toolfault.gateway._remote import Remote
-from toolfault.gateway._session import Open, Seen, Session
+from toolfault.gateway._session import Observer, Open, Seen, Session
 from toolfault.gateway._sse import Event, EventSplitter
 
 
@@ -82,12 +82,19 @@ class Bridge:
         options: The options.
         url: The server's URL.
         headers: Headers for each request.
+        observe: Called with each call of a tool that has ended.
 
     Raises:
         OSError: The log can't be opened.
     """
 
-    def __init__(self, options: Options, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        url: str,
+        headers: Mapping[str, str],
+        observe: Observer | None = None,
+    ) -> None:
         """
         Prepare; `run` connects.
         """
@@ -106,6 +113,7 @@ class Bridge:
             note=self._host.note,
             is_repeating=options.retry,
             is_flagging=bool(options.flags),
+            observe=observe,
         )
         self._marked = Marked()
         self._running: dict[asyncio.Task[None], list[Open]] = {}

@@ -205,6 +205,20 @@ class Exchange:
         )
         return self._own(call, fault)
 
+    def read(self, call: Call, message: Mapping[str, Any]) -> ToolFault | None:
+        """
+        Return the failure that an answer tells; None for a success. Never raises.
+
+        Args:
+            call: The call of a tool.
+            message: The answer, parsed.
+        """
+        error, result = message.get("error"), message.get("result")
+        if error is not None:
+            asks = as_object(error).get("code") in ASKS_CLIENT
+            return None if asks else self._read_error(call, error, as_object(error).get("message"))
+        return parse(result, tool=call.tool) if is_object(result) else None
+
     def refused(self, call: Call, reason: str) -> Replace:
         """
         Return the answer to a request that the server wants a login for.

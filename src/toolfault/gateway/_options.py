@@ -30,6 +30,7 @@ class Options:
         log: The file for one JSON line per failure. None: no file.
         listen: The host and the port to serve clients on over HTTP. None: stdio.
         allowed_hosts: Further names under which clients may address the gateway.
+        otel: Whether calls are traced and measured by OpenTelemetry.
         headers: The environment variables whose values are sent as headers, by header.
     """
 
@@ -48,4 +49,5 @@ class Options:
     log: str | None = None
     listen: tuple[str, int] | None = None
     allowed_hosts: frozenset[str] = frozenset()
+    otel: bool = False
     headers: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -25,7 +25,7 @@ from toolfault.gateway._host import Host, read_chunks
 from toolfault.gateway._lines import Line, LineSplitter
 from toolfault.gateway._options import Options
 from toolfault.gateway._restarts import Restarts
-from toolfault.gateway._session import Open, Session
+from toolfault.gateway._session import Observer, Open, Session
 
 
 if TYPE_CHECKING:
@@ -53,9 +53,12 @@ class Pump:
     Args:
         options: The options.
         command: The server's program and its arguments.
+        observe: Called with each call of a tool that has ended.
     """
 
-    def __init__(self, options: Options, command: Sequence[str]) -> None:
+    def __init__(
+        self, options: Options, command: Sequence[str], observe: Observer | None = None
+    ) -> None:
         """
         Prepare; `run` starts the process.
         """
@@ -78,6 +81,7 @@ class Pump:
             note=self._host.note,
             is_repeating=options.retry,
             is_flagging=bool(options.flags),
+            observe=observe,
         )
 
     @cached_property
@@ -193,6 +197,7 @@ class Pump:
             answers = self._session.refuse(
                 requests,
                 f"The MCP server's process {end}, and the request was not sent.",
+                time.monotonic(),
                 can_retry=self._restarts.is_allowed(time.monotonic()),
                 hint=_RESTART_HINT,
             )

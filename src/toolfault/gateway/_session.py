@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolfault.gateway._calls import (
     Call,
@@ -29,6 +29,7 @@ from toolfault.gateway._lines import Line, Parsed, find_id, parse_line, write_li
 
 if TYPE_CHECKING:
     from toolfault._retry.state import RetryState
+    from toolfault.errors import ToolFault
     from toolfault.gateway._exchange import Decision, Exchange, Replace
 
 
@@ -74,6 +75,12 @@ class Open:
     is_cancelled: bool = False
     state: RetryState | None = None
     resend_at: float | None = None
+
+
+Observer: TypeAlias = "Callable[[Call, float, ToolFault | None], object]"
+"""
+What is called with each call that has ended, the seconds that it took, and how it failed.
+"""
 
 
 @dataclass(slots=True)
@@ -126,6 +133,7 @@ class Session:
         is_repeating: Whether calls may be repeated.
         is_flagging: Whether successes are judged, too.
         prefix: The beginning of the ids of repeated calls.
+        observe: Called with each call of a tool that has ended.
     """
 
     def __init__(
@@ -140,6 +148,7 @@ class Session:
         is_repeating: bool = False,
         is_flagging: bool = False,
         prefix: str | None = None,
+        observe: Observer | None = None,
     ) -> None:
         """
         Start without any request.
@@ -152,6 +161,7 @@ class Session:
         self._note = note
         self._is_repeating = is_repeating
         self._is_flagging = is_flagging
+        self._observe = observe
         self._prefix = prefix or f"toolfault-{os.urandom(4).hex()}"
         self._repeats = 0
         self._open: dict[str, list[Open]] = {}
@@ -264,7 +274,7 @@ class Session:
         Return what a line from the server becomes; None if nothing of it leaves.
         """
         if not line.is_whole:
-            return self._answer_unread(line, _TOO_LONG.format(self._max_line))
+            return self._answer_unread(line, _TOO_LONG.format(self._max_line), now)
         try:
             parsed = parse_line(line.data)
         except RecursionError:
@@ -317,6 +327,7 @@ class Session:
             self._hears_changes = _lists_changes(message)
         if not self._is_judged(opened, message):
             self._close(opened)
+            self._note_end(opened, now)
             return message
         decision = self._exchange().answer(call, message, opened.state)
         delay = getattr(decision, "delay", None)
@@ -325,7 +336,23 @@ class Session:
             self.has_planned = True
             return None
         self._close(opened)
+        self._note_end(opened, now, decision, message)
         return self._leave(call, decision, message, is_renamed=key_of(call.id) != opened.key)
+
+    def _note_end(
+        self,
+        opened: Open,
+        now: float,
+        decision: Decision | None = None,
+        message: dict[str, Any] | None = None,
+    ) -> None:
+        if self._observe is None or opened.call.tool is None or opened.is_cancelled:
+            return
+        fault: ToolFault | None = getattr(decision, "fault", None)
+        if fault is None and message is not None:
+            # It leaves as it came, also where it has an envelope.
+            fault = self._exchange().read(opened.call, message)
+        self._observe(opened.call, now - opened.began, fault)
 
     def _is_judged(self, opened: Open, message: dict[str, Any]) -> bool:
         if opened.state is not None or opened.key != key_of(opened.call.id):
@@ -407,11 +434,11 @@ class Session:
         self._close(opened)
         return line.data
 
-    def _answer_unread(self, line: Line, reason: str) -> bytes | None:
+    def _answer_unread(self, line: Line, reason: str, now: float) -> bytes | None:
         opened = self._find(line)
         self.unreadable += 1
         self._note("dropped a line of the server that is too long")
-        return None if opened is None else self._end(opened, self._broken(opened, reason))
+        return None if opened is None else self._end(opened, self._broken(opened, reason), now)
 
     def _broken(self, opened: Open, reason: str) -> Replace:
         return self._exchange().broken(opened.call, reason)
@@ -438,7 +465,7 @@ class Session:
         due = Due()
         for opened in list(self.iter_open()):
             if self._is_late(opened, now):
-                due.answers.append(self._end(opened, self._late(opened)))
+                due.answers.append(self._end(opened, self._late(opened), now))
                 due.cancellations.append(_cancellation(opened))
             elif opened.resend_at is not None and opened.resend_at <= now:
                 due.repeats.append((opened, self._resend(opened)))
@@ -488,16 +515,18 @@ class Session:
         for opened in sent:
             if opened.is_cancelled:
                 self._close(opened)
-        return self.refuse(sent, reason, can_retry=can_retry, hint=hint)
+        return self.refuse(sent, reason, now, can_retry=can_retry, hint=hint)
 
     def refuse(
-        self, requests: Iterable[Open], reason: str, *, can_retry: bool, hint: str = ""
+        self, requests: Iterable[Open], reason: str, now: float, *, can_retry: bool, hint: str = ""
     ) -> list[bytes]:
         """
         Return the answers to requests that the server will not answer; those still open only.
         """
         return [
-            self._end(opened, self._answer_lost(opened, reason, can_retry=can_retry, hint=hint))
+            self._end(
+                opened, self._answer_lost(opened, reason, can_retry=can_retry, hint=hint), now
+            )
             for opened in requests
             if self.is_open(opened)
         ]
@@ -517,7 +546,7 @@ class Session:
         decision = self._exchange().repeat(opened.call, replaced, opened.state)
         delay = getattr(decision, "delay", None)
         if delay is None:
-            return [self._end(opened, replaced)]
+            return [self._end(opened, replaced, now)]
         opened.resend_at = now + delay
         self.has_planned = True
         return []
@@ -582,8 +611,9 @@ class Session:
         for requests in self._open.values():
             yield from requests
 
-    def _end(self, opened: Open, replaced: Replace) -> bytes:
+    def _end(self, opened: Open, replaced: Replace, now: float) -> bytes:
         self._close(opened)
+        self._note_end(opened, now, replaced)
         self._tell(opened.call, replaced)
         return write_line(replaced.message)
 

@@ -25,8 +25,10 @@ from pydantic import ValidationError
 
 try:
     from opentelemetry import metrics, trace
+    from opentelemetry.context import Context
     from opentelemetry.metrics import Histogram, MeterProvider
     from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
     from opentelemetry.util.types import AttributeValue
 except ImportError as exc:
     if not (exc.name or "").startswith("opentelemetry"):
@@ -291,6 +293,46 @@ class Telemetry:
 
             yield end_attempt
 
+    # A gateway
+
+    def record(
+        self,
+        name: str | None,
+        seconds: float,
+        fault: ToolFault | None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """
+        Trace, measure and count a call that has ended: for a program that carries calls of others.
+
+        The span is of kind CLIENT and ends now. Its parent is that of the call, if its ``_meta``
+        has a ``traceparent``.
+
+        Args:
+            name: The name of the tool.
+            seconds: How long the call took.
+            fault: How it failed. None: it succeeded.
+            meta: The ``_meta`` of the request.
+        """
+        if _proves_tool(fault):
+            self._tools.learn(name)
+        named = self._name_attributes(name)
+        error = {} if fault is None else _why_no_success(fault)
+        self._sent.record(seconds, {**_CALL, **named, **error})
+        if fault is not None:
+            self._client_failures.add(1, {**_class_attributes(fault), **named})
+        span = self._tracer.start_span(
+            _title(_METHOD, named),
+            context=_parent_in(meta),
+            kind=SpanKind.CLIENT,
+            attributes={**_CALL, **named},
+            start_time=time.time_ns() - int(seconds * 1e9),
+        )
+        if fault is not None and span.is_recording():
+            _fail(span, fault, error)
+        span.end()
+
     def _name_attributes(self, name: str | None) -> Attributes:
         return {} if name is None else {_TOOL: self._tools.label(name)}
 
@@ -331,6 +373,15 @@ class _Tools:
         Return the name as an attribute's value.
         """
         return name if name is not None and name in self._known else _OTHER
+
+
+def _parent_in(meta: Mapping[str, Any] | None) -> Context:
+    """
+    Return the context that a request names (SEP-414); one without a span if it names none.
+    """
+    given = {key: (meta or {}).get(key) for key in ("traceparent", "tracestate")}
+    carrier = {key: value for key, value in given.items() if isinstance(value, str)}
+    return TraceContextTextMapPropagator().extract(carrier, Context())
 
 
 # What failures are as attributes
