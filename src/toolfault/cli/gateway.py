@@ -131,10 +131,6 @@ def _connect(options: Options, url: str) -> int:
     try:
         headers = read_headers(options.headers, os.environ)
         if options.listen is not None:
-            if options.otel:
-                raise UsageError(
-                    "--otel measures calls over stdio only; leave it out with --listen"
-                )
             return _listen(options, options.listen, url, headers)
         from toolfault.gateway._bridge import Bridge  # noqa: PLC0415 -- loads an HTTP client
 
@@ -345,6 +341,8 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Options, list[str] | str]
         values = {**read_config(file), **values}
     options = _options(values)
     _check(options, target)
+    if options.otel and options.listen is not None:
+        raise UsageError("--otel measures calls over stdio only; leave it out with --listen")
     return options, target
 
 
