@@ -1,5 +1,5 @@
 """
-The meanings of gRPC statuses, by name, for every package that speaks gRPC.
+The meanings of gRPC statuses: one table for exceptions, structured content and prose.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """
-The meanings of HTTP statuses that an upstream answers.
-
-One table for answers, exceptions, structured content and prose.
+The meanings of HTTP statuses: one table for answers, exceptions, structured content and prose.
 
 Rule 1: a row holds the status alone; headers and bodies are judged by `toolfault.rules.http`.
 """

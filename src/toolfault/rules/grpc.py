@@ -1,5 +1,7 @@
 """
-gRPC statuses by name, for every package that speaks gRPC, and the exceptions of grpc itself.
+What a gRPC answer means by its status and its details, and the exceptions of grpc itself.
+
+The meanings of the statuses alone stand in `toolfault._meanings.grpc`.
 
 The details of a status are written by the service, so they are looked at and never shown.
 """

@@ -1,7 +1,8 @@
 """
-What the HTTP status of a tool's upstream means.
+What the answer of a tool's upstream means by its status, headers and body.
 
-The table is for APIs *behind* a tool. The MCP endpoint's own statuses are the client's business.
+The meanings of the statuses alone stand in `toolfault._meanings.http`. They are for APIs
+*behind* a tool. The MCP endpoint's own statuses are the client's business.
 """
 
 from __future__ import annotations
