@@ -48,7 +48,6 @@ def test_each_option_is_read():
         (["--restart", "-1", "--", "x"], "--restart must be a whole number, at least 0, not '-1'"),
         (["--guidance", "loud", "--", "x"], "--guidance must be block, inline or none, not 'loud'"),
         (["--flag", "a", "--", "x"], "--flag must be TOOL:REGEX"),
-        (["--otel", "--listen", "127.0.0.1:1", "http://x.io"], "--otel measures calls over stdio only"),
         (["--flag", "a:(", "--", "x"], "--flag has a regular expression that is not valid"),
         (["--config", "/nowhere.toml", "--", "x"], "can't read '/nowhere.toml'"),
     ],

@@ -14,7 +14,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from raw_client import connected, gateway
+from http_client import HttpClient, listening
+from raw_client import MODERN, connected, gateway
+from remote_server import serving
 from toolfault import ToolFault
 from toolfault.integrations.opentelemetry import Telemetry
 
@@ -53,6 +55,19 @@ def test_calls_through_the_gateway_are_traced_and_measured():
     assert failed["attributes"]["toolfault.error.code"]
     names = {metric["name"] for one in told for metric in metrics_in(one)}
     assert {"mcp.client.operation.duration", "toolfault.client.failures"} <= names
+
+
+def test_calls_over_http_are_traced():
+    env = {**os.environ, **CONSOLE}
+    with serving() as server, listening(server.url, "--otel", env=env, stdout=subprocess.PIPE) as process:
+        HttpClient(process.port).call("iserr", _meta={**MODERN, "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"})
+        process.terminate()
+        told = list(documents(process.stdout.read()))
+        process.stdout.close()
+
+    (span,) = [one for one in told if one.get("name") == "tools/call iserr"]
+    assert span["context"]["trace_id"] == f"0x{TRACE}"
+    assert span["status"]["status_code"] == "ERROR"
 
 
 def metrics_in(document):

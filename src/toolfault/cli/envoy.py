@@ -33,7 +33,12 @@ Deadlines and retries are Envoy's.
 _SERVERS: Final = "http://envoy/"
 
 #: The options that Envoy has itself, by field.
-_OF_ENVOY: Final = {"retry": "--retry", "headers": "--header", "restarts": "--restart"}
+_OF_ENVOY: Final = {
+    "retry": "--retry",
+    "headers": "--header",
+    "restarts": "--restart",
+    "otel": "--otel",
+}
 
 
 def main(arguments: Sequence[str]) -> int:

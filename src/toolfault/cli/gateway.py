@@ -151,7 +151,7 @@ def _listen(
         cure = "pip install 'toolfault[gateway]'"
         raise UsageError(f"--listen needs uvicorn and httpx ({exc}): {cure}") from None
     try:
-        listener = Listener(options, address, url, headers)
+        listener = Listener(options, address, url, headers, _observe(options))
     except OSError as exc:
         if exc.filename is not None:
             raise
@@ -341,8 +341,6 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Options, list[str] | str]
         values = {**read_config(file), **values}
     options = _options(values)
     _check(options, target)
-    if options.otel and options.listen is not None:
-        raise UsageError("--otel measures calls over stdio only; leave it out with --listen")
     return options, target
 
 

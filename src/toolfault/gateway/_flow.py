@@ -35,7 +35,7 @@ from toolfault.gateway._http import HTTP_ERRORS, NOT_SENT
 from toolfault.gateway._lines import write_line
 from toolfault.gateway._options import Options
 from toolfault.gateway._reply import Headers, Reply, unbuffered
-from toolfault.gateway._session import Open, Session
+from toolfault.gateway._session import Observer, Open, Session
 from toolfault.gateway._sse import Event, EventSplitter
 from toolfault.gateway._upstream import Answer, Request, Upstream
 
@@ -74,6 +74,7 @@ class Shared:
         upstream: The server.
         journal: The log.
         exchange: Returns the judgement.
+        observe: Called with each call of a tool that has ended.
         active: The requests that are being carried, by the client's session.
         parked: The connections whose stream broke off, by session and the id of the last event.
         errands: Tasks that nobody waits for.
@@ -83,6 +84,7 @@ class Shared:
     upstream: Upstream
     journal: Journal
     exchange: Callable[[], Exchange]
+    observe: Observer | None = None
     active: defaultdict[str, set[Flow]] = field(
         default_factory=lambda: defaultdict[str, set["Flow"]](set)
     )
@@ -104,6 +106,7 @@ class Shared:
             note=self.journal.note,
             is_repeating=self.options.retry,
             is_flagging=bool(self.options.flags),
+            observe=self.observe,
         )
 
     def park(self, session_id: str, event_id: str, session: Session) -> None:

@@ -19,6 +19,7 @@ from toolfault.gateway._access import Access
 from toolfault.gateway._host import Journal
 from toolfault.gateway._options import Options
 from toolfault.gateway._proxy import Proxy
+from toolfault.gateway._session import Observer
 from toolfault.gateway._upstream import Upstream
 
 
@@ -53,6 +54,7 @@ class Listener:
         address: The host and the port to listen on; port 0 takes a free one.
         url: The server's URL.
         headers: The operator's own headers for the server.
+        observe: Called with each call of a tool that has ended.
 
     Raises:
         OSError: The log can't be opened, or the address is not free.
@@ -64,6 +66,7 @@ class Listener:
         address: tuple[str, int],
         url: str,
         headers: Mapping[str, str],
+        observe: Observer | None = None,
     ) -> None:
         """
         Take the address; `run` answers.
@@ -72,7 +75,9 @@ class Listener:
         self._upstream = Upstream(url, headers)
         secrets = tuple(value for value in headers.values() if len(value) > 3)
         access = Access(address[0], options.allowed_hosts)
-        self._proxy = Proxy(options, self._upstream, access, self._journal, secrets)
+        self._proxy = Proxy(
+            options, self._upstream, access, self._journal, secrets=secrets, observe=observe
+        )
         self._socket = _bind(*address)
         self._code = 0
         # In time for the first failure.

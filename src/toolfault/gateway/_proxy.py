@@ -19,7 +19,7 @@ from toolfault.gateway._host import Journal
 from toolfault.gateway._lines import Line, write_line
 from toolfault.gateway._options import Options
 from toolfault.gateway._reply import Reply
-from toolfault.gateway._session import Session
+from toolfault.gateway._session import Observer, Session
 from toolfault.gateway._upstream import Request, Upstream
 
 
@@ -53,6 +53,7 @@ class Proxy:
         access: Who may use it.
         journal: The log.
         secrets: Values that never leave.
+        observe: Called with each call of a tool that has ended.
     """
 
     def __init__(
@@ -61,14 +62,16 @@ class Proxy:
         upstream: Upstream,
         access: Access,
         journal: Journal,
+        *,
         secrets: tuple[str, ...] = (),
+        observe: Observer | None = None,
     ) -> None:
         """
         Start without any request.
         """
         self._secrets = secrets
         self._access = access
-        self._shared = Shared(options, upstream, journal, lambda: self._exchange)
+        self._shared = Shared(options, upstream, journal, lambda: self._exchange, observe)
 
     @cached_property
     def _exchange(self) -> Exchange:
