@@ -261,7 +261,7 @@ def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
         if fault is not None:
             return fault
         bodies.append((place, body))
-    foreign = parse_dialect(_texts_and_meta(reading)) if reading.meta else None
+    foreign = _parse_meta(reading)
     if foreign is not None:
         return foreign
     weaker = [found for found in bodies if found[0] != "tool_failure"]
@@ -327,9 +327,14 @@ def _parse_whole(
     return None
 
 
-def _texts_and_meta(reading: Reading) -> dict[str, Any]:
+def _parse_meta(reading: Reading) -> ToolFault | None:
+    """
+    Return the fault of another vocabulary that marks its results in ``_meta``, or None.
+    """
+    if not reading.meta:
+        return None
     blocks = [{"type": "text", "text": text} for text in reading.texts]
-    return {"isError": True, "content": blocks, "_meta": reading.meta}
+    return parse_dialect({"isError": True, "content": blocks, "_meta": reading.meta})
 
 
 def _bodies_behind_prefixes(reading: Reading) -> Iterator[tuple[FoundIn, Any]]:
