@@ -246,7 +246,7 @@ def in_process(rounds: int) -> None:
             rounds,
         )
         line(what, f"{value:.2f}", holds, after, f"± {spread:.3f}")
-    body = json.dumps(result["structuredContent"]).encode()
+    body = json.dumps(guard.to_result(guard.judge(alone, call))["structuredContent"]).encode()
     value, spread = ratio(
         timed(lambda: McpExecuteError.from_wire(json.loads(body)), 500),
         timed(lambda: json.loads(body)["code"], 500),

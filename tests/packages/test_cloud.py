@@ -22,12 +22,12 @@ from toolfault.rules import grpc as grpc_table
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 with warnings.catch_warnings():
-    # The package grpcio-status is not installed, so details stay in the metadata.
     warnings.simplefilter("ignore", ImportWarning)
     import google.api_core.exceptions
 
 import botocore.exceptions
 import grpc
+import grpc_status.rpc_status
 from cloud_cases import (
     CASES,
     NOT_RAISED,
@@ -70,6 +70,15 @@ from google.rpc import error_details_pb2, status_pb2
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:Please install grpcio-status:ImportWarning")
+
+
+@pytest.fixture(autouse=True)
+def _without_grpcio_status(monkeypatch):
+    """
+    google-api-core leaves details in the metadata where the package grpcio-status is not installed.
+    """
+    monkeypatch.setattr(google.api_core.exceptions, "rpc_status", None)
+
 
 ROWS = {**grpc_table.RULES, **google_table.RULES, **botocore_table.RULES}
 IGNORED = grpc_table.IGNORED | google_table.IGNORED | botocore_table.IGNORED
@@ -213,7 +222,7 @@ def packed(*messages):
     """
     A google.rpc.Status with details, as gRPC carries it.
     """
-    status = status_pb2.Status(code=8, message=SECRET)
+    status = status_pb2.Status(code=8, message=f"{SECRET} of {ARN}")
     for message in messages:
         detail = any_pb2.Any()
         detail.Pack(message)
@@ -281,6 +290,27 @@ def test_waits_of_grpc(world, over, metadata, expected, wait):
         assert f"Retry after {wait} second" in judged(exc).envelope.message
 
 
+#: With grpcio-status, google-api-core raises an error of its own for the first two, and details come before entries.
+DIFFERENT = {"cut off", "nonsense", "its own entry first"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected", "wait"), [pytest.param(*rest, id=name) for name, *rest in WAITS if name not in DIFFERENT]
+)
+def test_waits_of_grpc_that_grpcio_status_unpacked(world, monkeypatch, metadata, expected, wait):
+    """
+    From the details that google-api-core reads where the package grpcio-status is installed.
+    """
+    monkeypatch.setattr(google.api_core.exceptions, "rpc_status", grpc_status.rpc_status)
+    request = repr(metadata).encode()
+    METADATA[request] = [*metadata.items()]
+
+    exc = caught(wrapped("/status/RESOURCE_EXHAUSTED", request), world)
+
+    assert facts(exc) == expected
+    assert DEFAULT.verdict_on(exc)[1].retry_after_seconds == wait
+
+
 @pytest.mark.parametrize(
     ("details", "expected", "wait"),
     [
@@ -295,7 +325,7 @@ def test_waits_of_grpc(world, over, metadata, expected, wait):
 )
 def test_waits_that_google_unpacked(details, expected, wait):
     """
-    As with the package grpcio-status, which is not installed here.
+    As with the package grpcio-status.
     """
     exc = google.api_core.exceptions.from_grpc_status(grpc.StatusCode.RESOURCE_EXHAUSTED, SECRET, details=details)
 
