@@ -20,7 +20,7 @@ PAGES = [
     HERE / "README.md",
     HERE / "CHANGELOG.md",
     *sorted((HERE / "specs").glob("*.md")),
-    *sorted((HERE / "docs").glob("*.md")),
+    *sorted((HERE / "docs").rglob("*.md")),
     HERE / "example_server" / "README.md",
 ]
 #: The program of the example's page needs its server; tests/test_example.py runs it and compares what it prints.

@@ -515,6 +515,24 @@ def test_a_name_that_is_none_hides_nothing(tool):
 
 
 @pytest.mark.parametrize(
+    ("message", "outcome"),
+    [
+        ("Session not found", "not_executed"),
+        ("Not Found: Session has been terminated", "not_executed"),
+        ("Unknown session", "not_executed"),
+        ("Session expired", None),
+        ("Session closed", None),
+        ("The session of user 7 was not found", None),
+    ],
+)
+@pytest.mark.parametrize("number", [-32600, -32001, -32000, 32600])
+def test_a_call_in_a_session_that_the_server_does_not_know_was_not_executed(number, message, outcome):
+    fault = parse({"code": number, "message": message})
+
+    assert (fault.code, fault.retryable, fault.outcome) == ("mcp_server_unreachable", False, outcome)
+
+
+@pytest.mark.parametrize(
     ("code", "message", "data", "expected"),
     [
         pytest.param(-32602, "Unknown tool: draw_mpa", None, ("tool_not_found", False), id="unknown tool"),

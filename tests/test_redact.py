@@ -402,6 +402,19 @@ def test_plain_prose_holds_no_secret_of_any_family(pieces, joint):
 SECRET = "plain words & more/é'<\""
 
 
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t", "\\t", "\\\\t"])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "row 1: {}", "'/srv/app/{}'", "No such file: 'C/{}'", "The file '/srv/{}' does not exist.", '("{}")'],
+)
+@pytest.mark.parametrize("end", ["\n", "\\n", "\\\\n"])
+def test_a_table_is_redacted_wherever_it_is_quoted(separator, around, end):
+    table = end.join(separator.join(row) for row in [("user", "password"), ("ann", "JGUZg7#TMtL#9zwC")])
+    text = around.format(table)
+
+    assert Redactor(environ={}).scrub(text, 2048) == text.replace("JGUZg7#TMtL#9zwC", "[redacted]")
+
+
 @pytest.mark.parametrize(
     "spelled",
     [

@@ -10,8 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from test_envoy import envoy
-
+from envoy_process import envoy
 from raw_client import MODERN
 from remote_server import serving
 

@@ -4,87 +4,25 @@ The gateway's judgement inside the real Envoy, with two servers behind it. ``mak
 
 import concurrent.futures
 import contextlib
-import re
+import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
-from pathlib import Path
 
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from envoy_process import envoy, free_ports, running
 from http_client import HttpClient
 from raw_client import MODERN
 from remote_server import serving
 from toolfault import parse
 
 
-CONFIG = Path(__file__).parents[2] / "specs" / "examples" / "envoy.yaml"
-ENVOY = Path(sys.executable).parent / "envoy"
 KEY = "io.github.toolfault/error"
 META = {"_meta": MODERN}
-
-#: Seconds for a route, in place of those of the example.
-TIMEOUT = 2
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]
-
-
-def wait_for_port(port, process):
-    for _ in range(600):
-        assert process.poll() is None, f"it ended: {process.returncode}"
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    pytest.fail(f"nothing listens on {port}")
-
-
-@contextmanager
-def running(command, port, **more):
-    process = subprocess.Popen([str(word) for word in command], **more)
-    try:
-        wait_for_port(port, process)
-        yield process
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-@contextmanager
-def envoy(folder, servers, is_plain=False):
-    """
-    Run Envoy with the configuration of the documentation, and the processor; yield Envoy's port and the processor.
-
-    Plain, it is Envoy with the same route and no processor.
-    """
-    front, ext = free_ports(2)
-    text = CONFIG.read_text()
-    for old, new in [(9401, front), (9403, ext), (8001, servers[0]), (8002, servers[1])]:
-        text = text.replace(f"port_value: {old}", f"port_value: {new}")
-    if is_plain:
-        text = re.sub(
-            r" +- name: envoy.filters.http.ext_proc.*?(?= +- name: envoy.filters.http.router)",
-            "",
-            text,
-            flags=re.DOTALL,
-        )
-    file = folder / f"envoy-{front}.yaml"
-    file.write_text(text.replace("timeout: 55s", f"timeout: {TIMEOUT}s"))
-    judge = [sys.executable, "-m", "toolfault", "gateway", "envoy", "--listen", f"127.0.0.1:{ext}"]
-    words = [ENVOY, "-c", file, "--concurrency", "1", "-l", "error", "--base-id", str(front)]
-    with contextlib.ExitStack() as stack:
-        process = stack.enter_context(running(judge, ext))
-        stack.enter_context(running(words, front))
-        yield front, process
+TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
 @pytest.fixture(scope="module")
@@ -209,6 +147,21 @@ def test_without_the_processor_traffic_passes_unjudged(servers, tmp_path):
 
         got = client.call("iserr", **META)
         assert (got.status, got.answer["result"].get("structuredContent")) == (200, None)
+
+
+def test_calls_are_traced_and_measured(servers, tmp_path):
+    told = tmp_path / "told.txt"
+    env = {**os.environ, "OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}
+    with (
+        told.open("w") as file,
+        envoy(tmp_path, [one.port for one in servers], words=["--otel"], stdout=file, env=env) as (front, _),
+    ):
+        HttpClient(front).call("iserr", _meta={**MODERN, "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"})
+
+    text = told.read_text()
+    assert '"name": "tools/call iserr"' in text
+    assert f"0x{TRACE}" in text
+    assert '"name": "toolfault.client.failures"' in text
 
 
 def test_its_health_is_told_over_grpc():

@@ -71,7 +71,7 @@ WEAK_OVER_HTTP = [
     ("rpc_error", {}, "internal", "warehouse is down"),
     ("s429", {}, "quota_exceeded", "HTTP 429"),
     ("s502html", {}, "mcp_server_unreachable", "HTTP 502"),
-    ("html200", {}, "mcp_server_unreachable", "no MCP message"),
+    ("html200", {}, "mcp_server_unreachable", "not an MCP message"),
     ("sse_cut", {}, "mcp_server_unreachable", "ended without an answer"),
     ("close", {}, "mcp_server_unreachable", "broke off"),
 ]

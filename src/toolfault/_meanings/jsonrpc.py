@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
 from toolfault._text import pattern
-from toolfault._verdict import Verdict
+from toolfault._verdict import Verdict, replace
 
 
 # ---- names and eras
@@ -89,6 +89,8 @@ SESSION_GONE: Final = Verdict(
     family="network",
     hint="Open a new session and try again there.",
 )
+#: The server looks a session up before it reads the request in it.
+SESSION_UNKNOWN: Final = replace(SESSION_GONE, outcome="not_executed")
 UNREACHABLE: Final = Verdict(code=McpErrorCode.MCP_SERVER_UNREACHABLE, family="network")
 TIMED_OUT: Final = Verdict(code=McpErrorCode.TOOL_TIMEOUT, family="timeout")
 NO_TOOL: Final = Verdict(code=McpErrorCode.TOOL_NOT_FOUND)
@@ -156,6 +158,14 @@ _OUTPUT_SCHEMA: Final = (
 )
 
 
+#: What servers, and the SDKs' clients, say of a session that a server does not know.
+_SESSION_UNKNOWN: Final = (
+    r"(?i)\A(?:(?:error|not found|bad request): ){0,2}"
+    r"(?:(?:the )?(?:mcp )?session(?: id)? (?:not found|(?:has been )?terminated|(?:is )?unknown)"
+    r"|(?:unknown|no such) (?:mcp )?session(?: id)?(?: provided)?)\W{0,3}\Z"
+)
+
+
 class Meaning(NamedTuple):
     """
     What a number means together with words.
@@ -193,6 +203,12 @@ _TABLE: Final = (
     # In answer to a request, a method that is not found says nothing of tools.
     Meaning(_numbers(METHOD_NOT_FOUND, INVALID_PARAMS), _NO_SUCH_TOOL, None, NO_TOOL),
     Meaning(_numbers(INVALID_PARAMS), _OUTPUT_SCHEMA, BROKEN, BROKEN),
+    Meaning(
+        _numbers(-32000, -32001, INVALID_REQUEST, 32600),
+        _SESSION_UNKNOWN,
+        SESSION_UNKNOWN,
+        SESSION_GONE,
+    ),
     Meaning(
         frozenset(), _ONLY_SESSION_LOST, SESSION_GONE, SESSION_GONE, but=_numbers(INVALID_PARAMS)
     ),

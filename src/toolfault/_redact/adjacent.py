@@ -217,16 +217,18 @@ def _redact_login(found: re.Match[str]) -> str:
 
 # ---- a column of a table
 
-#: A row of names: words between separators, which the first of them decides.
+#: A row of names: words between separators, which the first of them decides. What announces the
+#: table may stand before it: "row 1: user,password", "'/srv/user,password".
 _HEADER_ROW: Final = (
-    r"""[ |"'`]{0,8}[A-Za-z][\w .-]{0,63}["'`]?[ ]{0,40}([,;|\t])[\w .|,;\t"'`-]{1,1024}"""
+    r"""(?:\A|:[ ]|["'`/])([ |"'`]{0,8}[A-Za-z][\w .-]{0,63}["'`]?[ ]{0,40}"""
+    r"""([,;|\t]|\\{1,2}t)[\w .|,;\t\\"'`-]{1,1024})\Z"""
 )
 #: A line between the names and the values: "|---|---|", "-----+-----".
 _RULE: Final = r"[ |+:=-]{3,1024}"
 #: As it is, and as a repr or JSON writes it.
 _LINE_END: Final = r"(\r?\n|\\{1,2}n)"
-#: A value with what stands around it in its cell.
-_CELL: Final = r"""([ \t"'`]{0,40})(.{0,4096}?)([ \t\r"'`]{0,40})"""
+#: A value with what stands around it in its cell; behind a quote the sentence may go on.
+_CELL: Final = r"""([ \t"'`]{0,40})(.{0,4096}?)([ \t\r"'`]{0,40}|["'`][ ).,:;\]].{0,4096})"""
 
 
 def redact_columns(text: str) -> str:
@@ -258,13 +260,12 @@ def _read_header(line: str) -> tuple[str, list[int]]:
     """
     Return the separator of a row of names and what each says; "" and [] if none tells a secret.
     """
-    # What announces the table may stand before it: "row 1: user,password".
-    found = pattern(_HEADER_ROW).fullmatch(line.rpartition(": ")[2])
+    found = pattern(_HEADER_ROW).search(line)
     if found is None:
         return "", []
-    names = _cells(line, found[1])
-    strengths = [strength_of(name.strip(" \t\r\"'`")) for name in names]
-    return (found[1], strengths) if any(strengths) else ("", [])
+    row, separator = found.groups()
+    strengths = [strength_of(name.strip(" \t\r\"'`")) for name in _cells(row, separator)]
+    return (separator, strengths) if any(strengths) else ("", [])
 
 
 def _redact_cell(cell: str, strength: int) -> str:

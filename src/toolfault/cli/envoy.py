@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from toolfault.cli.gateway import UsageError, parse_arguments
+from toolfault.cli.gateway import UsageError, observe_calls, parse_arguments
 
 
 _HELP: Final = """\
@@ -24,6 +24,7 @@ options:
   --flag TOOL:REGEX        an unflagged result of TOOL ('*': any) with such text has failed
   --max-line BYTES         the longest event (67108864)
   --log FILE               append one JSON line per failure
+  --otel                   trace and measure calls with OpenTelemetry, set up by OTEL_ variables
   --config FILE            read options from the table [gateway] of a TOML file
 
 Deadlines and retries are Envoy's.
@@ -37,7 +38,6 @@ _OF_ENVOY: Final = {
     "retry": "--retry",
     "headers": "--header",
     "restarts": "--restart",
-    "otel": "--otel",
 }
 
 
@@ -72,6 +72,6 @@ def _run(arguments: Sequence[str]) -> int:
         cure = "pip install 'toolfault[envoy]'"
         raise UsageError(f"it needs grpcio and xds-protos ({exc}): {cure}") from None
     try:
-        return EnvoyService(options).run(options.listen)
+        return EnvoyService(options, observe_calls(options)).run(options.listen)
     except OSError as exc:
         raise UsageError(f"can't open {exc.filename or options.listen}: {exc.strerror}") from None

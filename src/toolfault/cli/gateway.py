@@ -99,7 +99,7 @@ def _run(options: Options, target: list[str] | str) -> int:
     from toolfault.gateway._pump import Pump  # noqa: PLC0415 -- not for --help
 
     try:
-        return Pump(options, target, _observe(options)).run()
+        return Pump(options, target, observe_calls(options)).run()
     except UsageError as exc:
         return _refuse(exc)
     except OSError as exc:
@@ -113,7 +113,7 @@ def _refuse(exc: UsageError) -> int:
     return 2
 
 
-def _observe(options: Options) -> Observer | None:
+def observe_calls(options: Options) -> Observer | None:
     """
     Return what is called with each call that has ended; None if nobody asked.
     """
@@ -134,7 +134,7 @@ def _connect(options: Options, url: str) -> int:
             return _listen(options, options.listen, url, headers)
         from toolfault.gateway._bridge import Bridge  # noqa: PLC0415 -- loads an HTTP client
 
-        return Bridge(options, url, headers, _observe(options)).run()
+        return Bridge(options, url, headers, observe_calls(options)).run()
     except UsageError as exc:
         return _refuse(exc)
     except OSError as exc:
@@ -151,7 +151,7 @@ def _listen(
         cure = "pip install 'toolfault[gateway]'"
         raise UsageError(f"--listen needs uvicorn and httpx ({exc}): {cure}") from None
     try:
-        listener = Listener(options, address, url, headers, _observe(options))
+        listener = Listener(options, address, url, headers, observe_calls(options))
     except OSError as exc:
         if exc.filename is not None:
             raise

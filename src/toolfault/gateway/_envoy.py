@@ -23,6 +23,7 @@ from toolfault.gateway._session import Session
 
 if TYPE_CHECKING:
     from toolfault.gateway._exchange import Exchange
+    from toolfault.gateway._session import Observer
 
 
 _aio: Final[Any] = importlib.import_module("grpc.aio")
@@ -58,16 +59,18 @@ class EnvoyService:
 
     Args:
         options: The options; the deadline is Envoy's, and so are retries.
+        observe: Called with each call of a tool that has ended.
 
     Raises:
         OSError: The log can't be opened.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, observe: Observer | None = None) -> None:
         """
         Prepare; `run` answers.
         """
         self._options = options
+        self._observe = observe
         self._journal = Journal(options.log)
         importlib.import_module("toolfault.gateway._exchange")
 
@@ -143,6 +146,7 @@ class EnvoyService:
             report=self._journal.report,
             note=self._journal.note,
             is_flagging=bool(self._options.flags),
+            observe=self._observe,
         )
         return Processor(
             session,
