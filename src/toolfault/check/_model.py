@@ -341,6 +341,7 @@ class Provocation:
         params: The request's ``params``; None: it has none.
         tool: The tool that may run; None: no tool can run.
         raw: The bytes to send instead of a request that is made of `method` and `params`.
+        headers: What is sent beside it over HTTP; "" leaves a header out.
         upstream: How the upstream behaves meanwhile; "" as always.
         expected: What is known of the failure.
     """
@@ -352,6 +353,7 @@ class Provocation:
     params: Mapping[str, Any] | None = None
     tool: str | None = None
     raw: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     upstream: str = ""
     expected: Expected = field(default_factory=Expected)
 

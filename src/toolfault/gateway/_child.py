@@ -10,8 +10,8 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import IO, Final
 
 
 #: Seconds that a process gets after its stdin was closed, and again after SIGTERM.
@@ -22,23 +22,35 @@ class Child:
     """
     One server process, in a process group of its own.
 
-    It inherits the environment and stderr.
+    It inherits the environment and stderr, unless it is given others.
 
     Args:
         command: The program and its arguments.
+        env: Its environment.
+        stderr: Its stderr: a file, or a number of `subprocess`.
 
     Raises:
         OSError: The program can't be started.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        stderr: IO[bytes] | int | None = None,
+    ) -> None:
         """
         Start the process.
         """
         ours, theirs = os.pipe(), os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 -- the operator's command
-                command, stdin=theirs[0], stdout=ours[1], start_new_session=True
+                command,
+                stdin=theirs[0],
+                stdout=ours[1],
+                stderr=stderr,
+                env=env,
+                start_new_session=True,
             )
         finally:
             os.close(theirs[0])
