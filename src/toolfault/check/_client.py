@@ -63,6 +63,9 @@ class Client(ABC):
 
     hello: Hello
 
+    #: Whether the server gave the connection a session.
+    has_session: bool = False
+
     def __init__(self) -> None:
         """
         Start to count requests.
@@ -216,6 +219,7 @@ class StdioClient(Client):
             elapsed,
             is_alive,
             self._describe_end() if self._has_ended else None,
+            protocol=self.hello.protocol,
         )
 
     def close(self) -> None:

@@ -390,6 +390,7 @@ class Exchange:
         is_alive: Whether the server answered a ping afterwards.
         end: How the process ended; None: it runs.
         upstream_requests: How many requests the broken upstream saw; None: there was none.
+        protocol: The protocol version that the connection speaks.
     """
 
     provocation: Provocation
@@ -400,6 +401,7 @@ class Exchange:
     is_alive: bool = True
     end: str | None = None
     upstream_requests: int | None = None
+    protocol: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,13 +39,21 @@ _NOT_FOUND: Final = Expected(frozenset({McpErrorCode.TOOL_NOT_FOUND}), is_transi
 # ---- never reaches a tool
 
 
-def iter_always(tools: tuple[ToolSeen, ...], *, is_modern: bool) -> Iterator[Provocation]:
+def iter_always(
+    tools: tuple[ToolSeen, ...],
+    *,
+    is_modern: bool,
+    is_http: bool = False,
+    has_session: bool = False,
+) -> Iterator[Provocation]:
     """
     Yield the provocations that reach no tool.
 
     Args:
         tools: The tools that the server lists; no name of theirs is used.
         is_modern: Whether the server speaks the era without a handshake.
+        is_http: Whether the server is reached over HTTP.
+        has_session: Whether it keeps sessions.
     """
     listed = {tool.name for tool in tools}
     for name, (group, called) in _UNKNOWN_NAMES.items():
@@ -60,6 +68,10 @@ def iter_always(tools: tuple[ToolSeen, ...], *, is_modern: bool) -> Iterator[Pro
     yield from _PROTOCOL
     if is_modern:
         yield from _PROTOCOL_MODERN
+    if is_http:
+        yield _HEADER_MISMATCH if is_modern else _BAD_VERSION
+    if has_session:
+        yield _DEAD_SESSION
 
 
 def _call(
@@ -128,6 +140,33 @@ _PROTOCOL_MODERN: Final = (
             }
         },
     ),
+)
+
+
+_LIST: Final[Mapping[str, Any]] = {}
+_BAD_VERSION: Final = Provocation(
+    "bad-version-header",
+    "headers",
+    Kind.PROTOCOL,
+    method="tools/list",
+    params=_LIST,
+    headers={"mcp-protocol-version": "1999-12-31"},
+)
+_HEADER_MISMATCH: Final = Provocation(
+    "header-mismatch",
+    "headers",
+    Kind.PROTOCOL,
+    method="tools/list",
+    params=_LIST,
+    headers={"mcp-method": "tools/call"},
+)
+_DEAD_SESSION: Final = Provocation(
+    "dead-session",
+    "headers",
+    Kind.PROTOCOL,
+    method="tools/list",
+    params=_LIST,
+    headers={"mcp-session-id": "toolfault-no-such-session"},
 )
 
 

@@ -32,7 +32,7 @@ from toolfault.check._model import (
     ToolSeen,
     merge,
 )
-from toolfault.check._wire import as_array, as_object, encode, is_object, is_same_id
+from toolfault.check._wire import MODERN, as_array, as_object, encode, is_object, is_same_id
 from toolfault.errors import ToolFault
 
 
@@ -68,13 +68,11 @@ class View:
     Attributes:
         exchange: The exchange.
         tool: The tool that was called; None: none.
-        protocol: The protocol version.
         is_http: Whether the server is reached over HTTP.
     """
 
     exchange: Exchange
     tool: ToolSeen | None
-    protocol: str
     is_http: bool
 
     @property
@@ -283,7 +281,9 @@ def _flaws_of_json(raw: bytes) -> Iterator[str]:
 def _http_status(view: View) -> Said:
     if not view.is_http or view.answer is None or view.answer.status is None:
         return None
-    expected = _STATUSES.get(view.exchange.provocation.id)
+    name = view.exchange.provocation.id
+    statuses = _STATUSES_MODERN if view.exchange.protocol >= MODERN else _STATUSES
+    expected = statuses.get(name)
     status = view.answer.status
     if expected is not None and status not in expected:
         wanted = " or ".join(map(str, sorted(expected)))
@@ -297,9 +297,13 @@ def _http_status(view: View) -> Said:
 _STATUSES: Final[Mapping[str, frozenset[int]]] = {
     "dead-session": frozenset({404}),
     "bad-version-header": frozenset({400}),
+    "not-json": frozenset({400}),
+}
+_STATUSES_MODERN: Final[Mapping[str, frozenset[int]]] = {
     "header-mismatch": frozenset({400}),
     "not-json": frozenset({400}),
-    "unknown-method:modern": frozenset({404}),
+    "unknown-method": frozenset({404}),
+    "version-unknown": frozenset({400}),
 }
 
 
@@ -314,7 +318,7 @@ def _flagged(view: View) -> Said:
     if view.kind is Kind.PROTOCOL:
         return _flagged_protocol(view)
     if view.kind is Kind.BAD_ARGUMENTS:
-        if suspect(view.message) is None:
+        if suspect(view.result) is None:
             return None
         return [Fault("The text says that the call failed, and the result is not flagged.")]
     if view.kind is Kind.UPSTREAM and not view.is_provoked_upstream:
@@ -331,7 +335,7 @@ def _flagged_protocol(view: View) -> Said:
 def _refused(view: View) -> Said:
     if view.kind is not Kind.BAD_ARGUMENTS or not view.message:
         return None
-    if view.is_failure or suspect(view.message) is not None:
+    if view.is_failure or suspect(view.result) is not None:
         return []
     return [Fault("The tool took arguments that its schema forbids.")]
 
@@ -341,7 +345,7 @@ def _right_channel(view: View) -> Said:
         return None
     if not view.error:
         return []
-    is_older = view.protocol < "2025-11-25"
+    is_older = view.exchange.protocol < "2025-11-25"
     return [Fault("Bad arguments were answered with a JSON-RPC error.", is_warning=is_older)]
 
 
@@ -618,19 +622,16 @@ _CHECKS: Final[Mapping[str, Callable[[View], Said]]] = {
 _OVER_ALL: Final = frozenset({"same-twice", "declared", "hints"})
 
 
-def judge(
-    exchange: Exchange, tool: ToolSeen | None, *, protocol: str, is_http: bool
-) -> tuple[CheckResult, ...]:
+def judge(exchange: Exchange, tool: ToolSeen | None, *, is_http: bool) -> tuple[CheckResult, ...]:
     """
     Return what one exchange says about each check that it can tell about.
 
     Args:
         exchange: The exchange.
         tool: The tool that was called.
-        protocol: The protocol version.
         is_http: Whether the server is reached over HTTP.
     """
-    view = View(exchange, tool, protocol, is_http)
+    view = View(exchange, tool, is_http)
     return tuple(_iter_results(view))
 
 
@@ -682,7 +683,6 @@ def judge_all(
     exchanges: Iterable[Exchange],
     tools: Sequence[ToolSeen],
     *,
-    protocol: str,
     is_http: bool,
     reasons: Mapping[str, str] | None = None,
 ) -> tuple[CheckResult, ...]:
@@ -692,7 +692,6 @@ def judge_all(
     Args:
         exchanges: All exchanges.
         tools: The tools that the server lists.
-        protocol: The protocol version.
         is_http: Whether the server is reached over HTTP.
         reasons: Why a tool, by name, or a check, by id, was not provoked.
     """
@@ -702,7 +701,7 @@ def judge_all(
     views: list[View] = []
     for exchange in listed:
         tool = by_name.get(exchange.provocation.tool or "")
-        view = View(exchange, tool, protocol, is_http)
+        view = View(exchange, tool, is_http)
         views.append(view)
         found += _iter_results(view)
     found += _iter_same_twice(views)

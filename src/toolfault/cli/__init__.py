@@ -12,7 +12,7 @@ from typing import Final
 from toolfault._version import __version__
 
 
-_COMMANDS: Final = {"gateway": "toolfault.cli.gateway"}
+_COMMANDS: Final = {"check": "toolfault.cli.check", "gateway": "toolfault.cli.gateway"}
 
 _HELP: Final = """\
 usage: toolfault COMMAND [options]
@@ -20,6 +20,7 @@ usage: toolfault COMMAND [options]
 Make every failed MCP tool call say what went wrong.
 
 commands:
+  check      provoke an MCP server's failures, and tell how good they are
   gateway    stand in front of an MCP server, and give its failures the envelope
 
 options:
@@ -27,6 +28,7 @@ options:
   --help     show this text; 'toolfault COMMAND --help' shows that of a command
 
 examples:
+  toolfault check -- python server.py
   toolfault gateway -- npx -y some-mcp-server
   toolfault gateway wrap ~/.cursor/mcp.json --dry-run
 """
