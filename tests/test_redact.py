@@ -357,6 +357,17 @@ HARMLESS = [
     "Usage: htpasswd [-b] passwordfile username password",
     "vault login failed",
     "vault login -method=oidc is not supported",
+    "Error: vault login succeeded",
+    "Step 2: vault login needs a token",
+    "smbclient //srv/share returned NT_STATUS_LOGON_FAILURE",
+    "net use \\\\srv\\share failed with error 5",
+    "Error: net user bob was not found",
+    "sshpass -p requires a value",
+    "mysqladmin password must be given",
+    "mysql -port 3306 is no flag",
+    "docker run -p 127.0.0.1:8080:80 nginx",
+    'expect: send "yes\\r"',
+    'Please send "report.csv" to ann',
     "echo hello | sudo tee /etc/motd",
     "echo $PASSWORD | sudo -S ls",
     "cat file | grep password",
@@ -377,6 +388,61 @@ def test_harmless_text_leaves_as_it_is(text):
     An error that holds no secret is not touched by any step.
     """
     assert text == bare.scrub(text, LIMIT)
+
+
+#: Commands with a hole for a password that may be a word.
+COMMANDS = [
+    "Error: vault login {}",
+    "$ vault login -no-print {}",
+    "['vault', 'login', '{}'] failed",
+    "smbclient //srv/share {} -U bob",
+    "smbclient -N //srv/share '{}'",
+    "net use \\\\srv\\share {}",
+    "net use Z: \\\\srv\\share {} /user:bob",
+    "net use \\\\srv\\share /user:DOM\\bob {}",
+    "error: net user bob {} /add",
+    "sshpass -p {} ssh bob@db",
+    "sshpass -p{} ssh bob@db",
+    "sshpass -p '{} {}' ssh bob@db",
+    "Command '['sshpass', '-p', '{}', 'ssh', 'db']' returned 1",
+    "ldapsearch -x -D cn=admin,dc=x -w {} -b dc=x",
+    "ldapmodify -w{} -f a.ldif",
+    "az login -u bob -p {}",
+    "az login --service-principal -u app -p {} --tenant t",
+    "docker login -u bob -p {} registry.example.com",
+    "helm registry login -p {} r.example.com",
+    "npm login -u bob -p {}",
+    "cf login -a https://api.example.com -p {}",
+    "mysqladmin -u root password {}",
+    "mysqladmin password '{}' -u root",
+    "mysql -u root -p{} shop",
+    "mysqldump -p{} shop > a.sql",
+    "mariadb-dump -u root -p{}",
+    "mongosh -u root -p {}",
+    "cqlsh -u app -p {}",
+    "redis-cli -a {} PING",
+    "sqlcmd -S db -P {}",
+    "bcp shop out a.txt -P {}",
+    "plink -pw {} db",
+    "ipmitool -H bmc -P {} power status",
+    "mosquitto_pub -u app -P {} -t x",
+    "xfreerdp /u:bob /p:{} /v:host",
+    "rabbitmqctl add_user bob {}",
+    'expect: send "{}\\r"',
+    "expect -c 'spawn ssh db; expect \"password:\"; send -- \"{}\\n\"'",
+    "echo {} | npm login",
+    "printf 'bob\\n{}\\n' | npm adduser",
+    "vault login - <<< {}",
+]
+
+
+@pytest.mark.parametrize("password", ["correcthorse", "Sommernacht", "Tr0ub4dor&3x"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_password_goes_where_a_program_takes_nothing_else(command, password):
+    """
+    Such a place needs no digits in it.
+    """
+    assert password not in bare.scrub(command.format(*[password] * command.count("{}")), LIMIT)
 
 
 WORDS = st.sampled_from(

@@ -9,7 +9,7 @@ like one; so does a position, or the standard input, only to those in `_POSITION
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolfault._redact.words import (
     LIKELY,
@@ -17,7 +17,6 @@ from toolfault._redact.words import (
     REMOVED,
     SECRET,
     WEAK,
-    any_of,
     is_prose,
     is_reference,
     is_secret,
@@ -80,32 +79,109 @@ _NET_USER: Final = (
 # Between two words of a command line, also one that is shown as a list.
 _NEXT: Final = r"""(?:["'],[ ]{0,3}["']|["']?[ ]{1,4}["']?)"""
 _ARGUMENT: Final = r"""[^\s"'`|;]{1,200}"""
+_ARGUMENTS: Final = rf"(?:{_ARGUMENT}{_NEXT}){{0,12}}?"
 _FLAGS: Final = rf"(?:-[\w=-]{{1,40}}{_NEXT}){{0,6}}"
+#: What shows that a command is quoted, not spoken of: "Error: vault login …", "$ vault login …".
+_QUOTED: Final = r"""(?:(?<=["':$\#/;&|>\[])|(?<=["':$\#/;&|>\[][ ]))"""
 
 _HTPASSWD: Final = rf"\bhtpasswd{_NEXT}(?={_FLAGS}-\w{{0,8}}b)"
 _NO_FILE: Final = rf"{_FLAGS}-\w{{0,8}}n"
+_REGISTRIES: Final = "docker|podman|nerdctl|buildah|skopeo|oras|crane|helm|npm"
 
-#: What stands before a password that a program takes by its position.
-_POSITIONS: Final = (
-    rf"{_HTPASSWD}(?={_NO_FILE}){_FLAGS}{_ARGUMENT}{_NEXT}",
-    rf"{_HTPASSWD}(?!{_NO_FILE}){_FLAGS}(?:{_ARGUMENT}{_NEXT}){{2}}",
-    rf"\brabbitmqctl{_NEXT}{_FLAGS}(?:add_user|change_password){_NEXT}{_ARGUMENT}{_NEXT}",
-    rf"\bvault{_NEXT}login{_NEXT}{_FLAGS}",
-    rf"\bsmbclient{_NEXT}{_FLAGS}[\\/]{{2}}{_ARGUMENT}{_NEXT}",
-    rf"\bnet use (?:{_ARGUMENT} ){{0,1}}\\\\{_ARGUMENT} ",
+
+class _Place(NamedTuple):
+    """
+    A place on a command line where a program takes a password.
+
+    Attributes:
+        program: Stands in each text with such a command.
+        before: The pattern of what stands before the password.
+        is_certain: Whether nothing else stands there, so that a word is a password, too.
+        is_flag: Whether it is the value of a flag, which no sentence goes on after.
+    """
+
+    program: str
+    before: str
+    is_certain: bool = True
+    is_flag: bool = False
+
+
+def _after_flag(program: str, command: str, flag: str, joint: str) -> _Place:
+    before = rf"\b(?:{command}){_NEXT}{_ARGUMENTS}-{flag}{joint}"
+    return _Place(program, before, is_flag=True)
+
+
+#: Where the value of a short flag may stand: in the same word, in the next, in either.
+_ATTACHED: Final = ""
+_APART: Final = rf"(?:{_NEXT}|=)"
+_EITHER: Final = rf"{_APART}?"
+
+#: Those that are certain stand first: what they leave is no password at all.
+_PLACES: Final = (
+    _Place("htpasswd", rf"{_HTPASSWD}(?={_NO_FILE}){_FLAGS}{_ARGUMENT}{_NEXT}"),
+    _Place("htpasswd", rf"{_HTPASSWD}(?!{_NO_FILE}){_FLAGS}(?:{_ARGUMENT}{_NEXT}){{2}}"),
+    _Place(
+        "rabbitmqctl",
+        rf"\brabbitmqctl{_NEXT}{_FLAGS}(?:add_user|change_password){_NEXT}{_ARGUMENT}{_NEXT}",
+    ),
+    _Place("mysqladmin", rf"\bmysqladmin{_NEXT}{_ARGUMENTS}password{_NEXT}"),
+    _Place("vault", rf"{_QUOTED}vault{_NEXT}login{_NEXT}{_FLAGS}(?!\w{{1,40}}=)"),
+    _Place("vault", rf"\bvault{_NEXT}login{_NEXT}{_FLAGS}", is_certain=False),
+    _Place("smbclient", rf"\bsmbclient{_NEXT}{_FLAGS}[\\/]{{2}}{_ARGUMENT}{_NEXT}"),
+    _Place(
+        "net",
+        rf"\bnet{_NEXT}use{_NEXT}(?:[A-Za-z*]:?{_NEXT})?\\\\{_ARGUMENT}{_NEXT}"
+        rf"(?:/{_ARGUMENT}{_NEXT}){{0,4}}",
+    ),
+    _Place("net", rf"{_QUOTED}net{_NEXT}user{_NEXT}{_ARGUMENT}{_NEXT}"),
+    _after_flag("sshpass", "sshpass", "p", _EITHER),
+    _after_flag("ldap", "ldap[a-z]{3,8}", "w", _EITHER),
+    _after_flag("az", rf"az{_NEXT}login", "p", _APART),
+    _after_flag("login", rf"(?:{_REGISTRIES})(?:{_NEXT}registry)?{_NEXT}login", "p", _EITHER),
+    _after_flag("login", rf"(?:cf|oc){_NEXT}login", "p", _APART),
+    _after_flag("mysql", r"mysql\w{0,16}", "p", _ATTACHED),
+    _after_flag("mariadb", r"mariadb[\w-]{0,16}", "p", _ATTACHED),
+    _after_flag("mongo", r"mongo\w{0,16}", "p", _EITHER),
+    _after_flag("cqlsh", "cqlsh", "p", _EITHER),
+    _after_flag("redis-cli", "redis-cli", "a", _APART),
+    _after_flag("sqlcmd", "sqlcmd", "P", _EITHER),
+    _after_flag("bcp", "bcp", "P", _EITHER),
+    _after_flag("plink", "plink", "pw", _APART),
+    _after_flag("pscp", "pscp", "pw", _APART),
+    _after_flag("ipmitool", "ipmitool", "P", _EITHER),
+    _after_flag("mosquitto", "mosquitto_[a-z]{2,4}", "P", _EITHER),
+    _Place("xfreerdp", rf"\bxfreerdp{_NEXT}{_ARGUMENTS}/p:", is_flag=True),
 )
-_POSITION: Final = rf"""((?:{"|".join(_POSITIONS)}))(?![-/]|\[redacted\])([^\s"'`|;]{{4,1024}})"""
-#: One of these stands in each text with such a password.
-POSITIONAL: Final = ("htpasswd", "rabbitmqctl", "vault", "smbclient", "net use")
+_VALUE: Final = (
+    r"""(?![-/]|\[redacted\])"""
+    r"""((?<=["'])[^"'\n]{4,1024}(?=["'])|[^\s"'`|;]{4,1024})"""
+)
+#: One of these stands in each text with such a command.
+POSITIONAL: Final = tuple(
+    dict.fromkeys(place.program for place in _PLACES if len(place.program) > 3)
+)
+#: And these are commands without any sign that prose has not.
+WORDY: Final = ("rabbitmqctl", "mysqladmin")
+
+#: Words that stand after the name of a command where it is spoken of.
+_SPEAKS: Final = frozenset(
+    "again attempt before command exited first helper method page reported request returned "
+    "session succeeded successful timed timeout token utility".split()
+)
 
 #: The programs that read a password from their standard input.
 _READERS: Final = (
     r"\bsudo\b[^|\n]{0,60} -\w{0,4}S|\bsu\b|\b(?:ch|smb|ht)?passwd\b|\bkinit\b|\bcryptsetup\b"
     r"|--(?:password|token|passphrase)-stdin|--with-token|--passphrase-fd|\bstdin\b"
+    r"|\b(?:npm|yarn|pnpm) (?:login|adduser)\b|\b(?:vault|docker|podman|az|oc|cf) login\b"
 )
 _PIPED: Final = r"\b((?:echo|printf)[ ])([^|\n]{1,300})(\|[^|\n]{1,120})"
 _HERE: Final = r"(?<=<<<)[^|\n]{1,300}"
 _TYPED: Final = r"""((?:\s|-[A-Za-z]{1,3}\s|["']?%\S{1,8}\s)*+["']?)([^"']{3,280})"""
+
+#: What a script of the program expect types, to the end of the line.
+_SENT: Final = r"""(?x) (\bsend(?:[ ]--)?[ ]\\{0,3}["'{]) ([^\s"'\\{}]{4,256}) (?=\\{1,4}[rn])"""
+
 _LOGIN: Final = (
     r"(?i)(\b(?:login|credentials?|creds|auth)[ :=]{1,3}[\w.-]{1,64}[:/])([^\s\"'`]{6,256})"
 )
@@ -136,8 +212,9 @@ def redact_commands(text: str) -> str:
         text = pattern(_USER_FLAG).sub(_redact_password_of_user, text)
     if "user" in text:
         text = pattern(_NET_USER).sub(_redact_second, text)
-    if any_of(POSITIONAL, text):
-        text = pattern(_POSITION).sub(_redact_position, text)
+    for place in _PLACES:
+        if place.program in text:
+            text = _redact_place(place, text)
     letters = {letters for program, letters in _PROGRAMS if program in text}
     if letters:
         text = pattern(_SHORT_FLAG).sub(
@@ -146,16 +223,30 @@ def redact_commands(text: str) -> str:
     return text
 
 
-def _redact_position(found: re.Match[str]) -> str:
-    value = found[2].rstrip(".,:)]}")
-    # Only where the program can't be spoken of is a word its password: "vault login failed".
-    is_certain = found[1].startswith(("htpasswd", "rabbitmqctl")) and is_secret(value, LIKELY)
-    end = found.start(2) + len(value)
-    if is_prose(found.string, found.start(2), end):
-        return found[0]
-    if not is_certain and not looks_chosen(value, is_value=True):
-        return found[0]
-    return f"{found[1]}{REMOVED}{found[2][len(value) :]}"
+def _redact_place(place: _Place, text: str) -> str:
+    """
+    Return a text without the passwords that stand in one place of a program's command line.
+    """
+
+    def redact(found: re.Match[str]) -> str:
+        value = found[2].rstrip(".,:)]}")
+        end = found.start(2) + len(value)
+        if not place.is_flag and is_prose(text, found.start(2), end):
+            return found[0]
+        if not is_password(value):
+            return found[0]
+        return f"{found[1]}{REMOVED}{found[2][len(value) :]}"
+
+    is_password = _is_any_password if place.is_certain else _looks_like_password
+    return pattern(f"({place.before}){_VALUE}").sub(redact, text)
+
+
+def _is_any_password(value: str) -> bool:
+    return value.lower() not in _SPEAKS and is_secret(value, LIKELY)
+
+
+def _looks_like_password(value: str) -> bool:
+    return looks_chosen(value, is_value=True)
 
 
 def redact_standard_input(text: str) -> str:
@@ -184,6 +275,17 @@ def _redact_typed(typed: str) -> str:
     if not is_secret(value, SECRET):
         return typed
     return f"{found[1]}{REMOVED}{typed[found.start(2) + len(value) :]}"
+
+
+def redact_typed(text: str) -> str:
+    r"""
+    Return a text without the passwords that a script of expect types: ``send "…\r"``.
+    """
+    return pattern(_SENT).sub(_redact_sent, text) if "expect" in text else text
+
+
+def _redact_sent(found: re.Match[str]) -> str:
+    return f"{found[1]}{REMOVED}" if is_secret(found[2], LIKELY) else found[0]
 
 
 def redact_pairs(text: str) -> str:

@@ -20,10 +20,12 @@ from toolfault._redact.adjacent import (
 )
 from toolfault._redact.commands import (
     POSITIONAL,
+    WORDY,
     redact_commands,
     redact_flags,
     redact_pairs,
     redact_standard_input,
+    redact_typed,
 )
 from toolfault._redact.encoded import redact_encoded
 from toolfault._redact.keys import redact_keys
@@ -63,6 +65,7 @@ _NEEDS_NAME: Final = True
 _FAMILIES: Final = (
     _Family(redact_keys, _ALWAYS),
     _Family(redact_elements, ("</",)),
+    _Family(redact_typed, ("send ",)),
     _Family(redact_sql, ("values", "identified", "password")),
     _Family(redact_pairs, ("login", "cred", "auth")),
     _Family(redact_schemes, SCHEMES),
@@ -91,7 +94,7 @@ def redact_families(text: str) -> str:
     Return a text without what any family of secrets matches.
     """
     # Most messages are prose, and end here.
-    if pattern(_PLAIN_PROSE).fullmatch(text) is not None:
+    if pattern(_PLAIN_PROSE).fullmatch(text) is not None and not any_of(WORDY, text):
         return text
     return redact_encoded(redact_plain(text), redact_plain)
 
