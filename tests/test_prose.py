@@ -113,6 +113,7 @@ SAID = [
     ("Missing required parameter: timeout_ms", of("invalid_arguments")),
     ("1 validation error for findOutput\nresult\n  Input should be a valid string", BROKEN),
     ("Unexpected token '<', \"<html>\"... is not valid JSON", BROKEN),
+    ("Unexpected token '<', \"<html>\n<h\"... is not valid JSON", BROKEN),
     ("Expecting value: line 1 column 1 (char 0)", BROKEN),
     ("extra_fields is not valid JSON: Expecting value: line 1 column 1 (char 0)", of("invalid_arguments")),
     ('[{"code": "invalid_type", "path": ["q"], "message": "Required"}]', of("invalid_arguments")),

@@ -449,6 +449,23 @@ PAGE = """<!DOCTYPE html>
         ),
         pytest.param(PAGE[: PAGE.index("</head>")], "502 Bad Gateway", id="half a page"),
         pytest.param("<html><body>gone</body></html>", "", id="a page without a title"),
+        *(
+            pytest.param(
+                f"Unexpected token '<', {start} is not valid JSON",
+                "Unexpected token '<', \"…\" is not valid JSON",
+                id=f"a page's start as {start!r}",
+            )
+            for start in (
+                '"<html>…"',
+                '"<html>"...',
+                '"<!DOCTYPE "...',
+                '"<!doctype html>"',
+                '"<html>\n<h"...',
+                '"<html><hea"...',
+            )
+        ),
+        pytest.param("Bad body '<html>\\n<head>' (502)", "Bad body '…' (502)", id="a page's start as a repr"),
+        pytest.param(f"Bad body: '{PAGE}'", "Bad body: ' 502 Bad Gateway '", id="a whole page in quotes"),
         pytest.param("Not <b>allowed</b> here", "Not allowed here", id="tags"),
         pytest.param("Not <b>allowed</b>, <i>sorry</i>.", "Not allowed, sorry.", id="tags before punctuation"),
         pytest.param("one<br>two<br/>three", "one two three", id="breaks"),

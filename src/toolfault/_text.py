@@ -346,6 +346,7 @@ _INLINE: Final = frozenset(
 def _strip_markup(text: str) -> str:
     if pattern(_MARKUP).search(text) is None:
         return text
+    text = pattern(_QUOTED_START).sub(r"\1…\2", text)
     if (start := pattern(_DOCUMENT).search(text)) is not None:
         text = _title_for_document(text, start.start())
         if "<" not in text:
@@ -414,6 +415,11 @@ _STRIPPERS: Final = (
 _SPACES: Final = r"[ \t]{2,}"
 _MARKUP: Final = r"<[A-Za-z!?/]"
 _DOCUMENT: Final = r"(?i)<!doctype html|<html\b|<head\b|<body\b"
+#: The first characters of a document, as parsers quote them: "Unexpected token '<', "<html>"...".
+_QUOTED_START: Final = (
+    r"""(?i)(\\?["'`])<(?:!doctype|html|head|body)\b[^"'`=\\]{0,24}(?:\\n[^"'`=\\]{0,16})?"""
+    r"""(\\?["'`])(?:\.{3}|…)?(?=[\s,.;:)\]]|\Z)"""
+)
 _DOCUMENT_END: Final = r"(?i)(</html\s{0,8}>)"
 _TITLE: Final = r"(?i)<title[^<>]{0,200}>([^<]{0,500})"
 # To the end of the text if nothing closes it.

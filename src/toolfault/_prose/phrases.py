@@ -208,6 +208,8 @@ TABLE: Final[tuple[tuple[Meaning, str, tuple[str, ...]], ...]] = (
                 r"structured_?content must be"
             ),
             r"output validation error|has an output schema|unexpected token[^\n]{0,200}json",
+            # The caller's words are cut, but what was cut short may go on in the next line.
+            r"unexpected token [^\n]{0,8}\"<[^\"]{0,40}\"[^\n]{0,40}json",
             r"(?:not|n't) match (?:the |its |a )?(?:\S{1,80} )?output schema",
             r"unexpected end of json|jsondecodeerror|unexpected non-whitespace",
             (
