@@ -429,7 +429,7 @@ COMMANDS = [
     "xfreerdp /u:bob /p:{} /v:host",
     "rabbitmqctl add_user bob {}",
     'expect: send "{}\\r"',
-    "expect -c 'spawn ssh db; expect \"password:\"; send -- \"{}\\n\"'",
+    'expect -c \'spawn ssh db; expect "password:"; send -- "{}\\n"\'',
     "echo {} | npm login",
     "printf 'bob\\n{}\\n' | npm adduser",
     "vault login - <<< {}",
