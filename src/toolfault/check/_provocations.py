@@ -87,7 +87,6 @@ _UNKNOWN_NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "again": ("names", UNKNOWN),
     "secret": ("names", f"tool?key={PLANTED}"),
     "control-characters": ("odd names", "no\x00such\x1b[31m\u202etool"),
-    "lone-surrogate": ("odd names", "no_such_\ud800_tool"),
     "long": ("long name", "x" * _LONG_NAME),
 }
 
@@ -113,6 +112,20 @@ _PROTOCOL: Final = (
     Provocation("params-missing", "protocol", Kind.PROTOCOL, params=None),
     Provocation("not-json", "broken messages", Kind.PROTOCOL, raw=b'{"jsonrpc": "2.0", "id": 1,'),
     Provocation("not-a-message", "broken messages", Kind.PROTOCOL, raw=b'{"hello": "world"}'),
+    # Not every parser takes it; the server must live, and need not answer.
+    Provocation(
+        "lone-surrogate",
+        "broken messages",
+        Kind.PROTOCOL,
+        raw=encode(
+            {
+                "jsonrpc": "2.0",
+                "id": "toolfault-lone-surrogate",
+                "method": "tools/call",
+                "params": {"name": "no_such_\ud800_tool", "arguments": {}},
+            }
+        ),
+    ),
     Provocation(
         "cancel-of-nothing",
         "broken messages",
