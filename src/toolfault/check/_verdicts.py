@@ -237,7 +237,11 @@ def _one_answer(view: View) -> Said:
         return None
     faults: list[Fault] = []
     ids = [as_object(one.value).get("id") for one in answers]
-    wrong = [one for one in ids if not is_same_id(one, view.exchange.request_id)]
+    allowed: list[object] = [view.exchange.request_id]
+    if view.kind is Kind.PROTOCOL:
+        # A server need not have read the id of a request that it can't take.
+        allowed.append(None)
+    wrong = [one for one in ids if not any(is_same_id(one, given) for given in allowed)]
     if wrong:
         faults.append(Fault(f"An answer has the id {_show(wrong[0])}, which was not asked with."))
     if len(ids) - len(wrong) > 1:
@@ -520,6 +524,9 @@ def _structured(view: View) -> Said:
         return None
     if view.structured is not None:
         return []
+    if view.error.get("code") in _ASSIGNED:
+        # The transport refused the request before it knew of a tool.
+        return None
     if view.kind is Kind.UNKNOWN_TOOL and view.error.get("code") == -32602:
         # The specification's own way to say it.
         return None
