@@ -43,6 +43,9 @@ _EVENTS: Final = "text/event-stream"
 
 _MAX_REDIRECTS: Final = 3
 
+#: The longest header that is sent; servers close the connection at longer ones.
+_MAX_HEADER: Final = 4000
+
 #: How many answers to one request, and how many lines of noise, are kept.
 _MAX_KEPT: Final = 20
 _MAX_NOISE: Final = 500
@@ -251,7 +254,8 @@ class HttpClient(Client):
     def _headers(self, message: Mapping[str, Any]) -> dict[str, str]:
         headers = {**BASE, **self._given}
         if self._is_modern:
-            return {**headers, **message_headers(message, self._marked, read_call(message))}
+            own = message_headers(message, self._marked, read_call(message))
+            return headers | {name: text for name, text in own.items() if len(text) < _MAX_HEADER}
         known = {SESSION: self._session, VERSION: self.hello.protocol}
         return headers | {name: value for name, value in known.items() if value}
 
