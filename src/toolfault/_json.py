@@ -47,6 +47,13 @@ def is_int(value: object) -> TypeGuard[int]:
     return issubclass(type(value), int) and type(value) is not bool
 
 
+def is_number(value: object) -> TypeGuard[int | float]:
+    """
+    Tell whether a value is a number by its real class, and no boolean.
+    """
+    return issubclass(type(value), (int, float)) and type(value) is not bool
+
+
 def as_mapping(value: object) -> Mapping[Any, Any]:
     """
     Return a value if it is a mapping, else an empty one.

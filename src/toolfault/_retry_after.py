@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from toolfault._envelope import MAX_RETRY_AFTER_SECONDS
-from toolfault._json import is_array, is_mapping, take_first
+from toolfault._json import is_array, is_int, is_mapping, is_number, is_text, take_first
 from toolfault._text import pattern
 
 
@@ -103,35 +103,42 @@ def _seconds(text: str, clock: Clock, unit: float = 1) -> float | None:
         unit: Seconds per unit of a bare number.
     """
     text = text.strip()
-    if not text or len(text) > _MAX_SPELLING:
+    if len(text) > _MAX_SPELLING:
         return None
     if pattern(_NUMBER).fullmatch(text):
         return _number_to_seconds(float(text), clock, unit)
-    duration = _duration(text)
-    if duration is not None:
-        return duration
+    for source, read in _DURATIONS:
+        match = pattern(source).fullmatch(text)
+        if match is not None:
+            return read(match)
     moment = _moment(text)
-    return None if moment is None else max(0.0, moment - clock())
+    return None if moment is None else _until(moment, clock)
+
+
+def _until(moment: float, clock: Clock) -> float:
+    return max(0.0, moment - clock())
 
 
 def _number_to_seconds(value: float, clock: Clock, unit: float = 1) -> float:
     if value >= _EPOCH_MILLISECONDS:
-        return max(0.0, value / 1000 - clock())
+        return _until(value / 1000, clock)
     if value >= _EPOCH_SECONDS and unit == 1:
-        return max(0.0, value - clock())
+        return _until(value, clock)
     return value * unit
 
 
-def _duration(text: str) -> float | None:
-    if pattern(_PARTS).fullmatch(text):
-        parts = pattern(f"(?i){_PART}").findall(text)
-        return sum(float(number or 1) * _unit_seconds(unit) for number, unit in parts)
-    if (match := pattern(_CLOCK).fullmatch(text)) is not None:
-        return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3])
-    if (match := pattern(_ISO_DURATION).fullmatch(text)) is not None:
-        pairs = zip(match.groups(), _FACTORS, strict=True)
-        return sum(float(number) * factor for number, factor in pairs if number)
-    return None
+def _read_parts(match: re.Match[str]) -> float:
+    parts = pattern(f"(?i){_PART}").findall(match[0])
+    return sum(float(number or 1) * _unit_seconds(unit) for number, unit in parts)
+
+
+def _read_clock(match: re.Match[str]) -> float:
+    return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3])
+
+
+def _read_iso_duration(match: re.Match[str]) -> float:
+    numbers = (float(number or 0) for number in match.groups())
+    return sum(number * factor for number, factor in zip(numbers, _FACTORS, strict=True))
 
 
 def _unit_seconds(unit: str) -> float:
@@ -139,23 +146,47 @@ def _unit_seconds(unit: str) -> float:
     return next(factor for start, factor in _UNIT_SECONDS if low.startswith(start))
 
 
+#: The spellings of a duration, and what reads each.
+_DURATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], float]], ...]] = (
+    (_PARTS, _read_parts),
+    (_CLOCK, _read_clock),
+    (_ISO_DURATION, _read_iso_duration),
+)
+
+
 def _moment(text: str) -> float | None:
     """
     Return the epoch seconds of an ISO 8601 or HTTP date; without a zone it is UTC. None: no date.
     """
-    try:
-        if (match := pattern(_ISO_DATE).fullmatch(text)) is not None:
-            day, hours, fraction, zone = match.groups()
-            offset = "+00:00" if zone in {None, "Z", "UTC", "GMT"} else zone
-            date = datetime.fromisoformat(f"{day}T{hours or '00:00'}{offset}")
-            return date.timestamp() + float(fraction or 0)
-        if pattern(_HTTP_DATE).fullmatch(text) is None:
-            return None
-        date = parsedate_to_datetime(text)
-        # HTTP's times are GMT, also in the one form that does not say so.
-        return (date if date.tzinfo is not None else date.replace(tzinfo=timezone.utc)).timestamp()  # noqa: UP017
-    except Exception:  # noqa: BLE001 -- the parsers have raised half a dozen kinds over the years
-        return None
+    for source, read in _DATES:
+        match = pattern(source).fullmatch(text)
+        if match is not None:
+            try:
+                return read(match)
+            except Exception:  # noqa: BLE001 -- the parsers have raised half a dozen kinds over the years
+                return None
+    return None
+
+
+def _read_iso_date(match: re.Match[str]) -> float:
+    day, hours, fraction, zone = match.groups(default="")
+    offset = zone if zone[:1] in ("+", "-") else "+00:00"
+    return datetime.fromisoformat(f"{day}T{hours or '00:00'}{offset}").timestamp() + float(
+        fraction or 0
+    )
+
+
+def _read_http_date(match: re.Match[str]) -> float:
+    date = parsedate_to_datetime(match[0])
+    # HTTP's times are GMT, also in the one form that does not say so.
+    return (date if date.tzinfo else date.replace(tzinfo=timezone.utc)).timestamp()  # noqa: UP017
+
+
+#: The spellings of a point in time, and what returns its epoch seconds.
+_DATES: Final[tuple[tuple[str, Callable[[re.Match[str]], float]], ...]] = (
+    (_ISO_DATE, _read_iso_date),
+    (_HTTP_DATE, _read_http_date),
+)
 
 
 def _sound(seconds: float | None) -> int | None:
@@ -182,35 +213,30 @@ def parse_seconds(
     """
     if is_mapping(claim):
         return duration_seconds(claim.get("seconds", 0), claim.get("nanos", 0)) if claim else None
-    if isinstance(claim, str):
-        if not exact or pattern(r"[0-9]{1,18}").fullmatch(claim) is None:
-            return _sound(_seconds(claim, _clock_of(now), 1 / per_second))
+    if exact and is_text(claim) and pattern(r"[0-9]{1,18}").fullmatch(claim):
         claim = int(claim)
-    return _parse_number(claim, per_second, now, exact=exact)
+    if is_text(claim):
+        return _sound(_seconds(claim, _clock_of(now), 1 / per_second))
+    return _parse_number(claim, per_second, now, exact=exact) if is_number(claim) else None
 
 
-def _parse_number(claim: Any, per_second: int, now: float | None, *, exact: bool) -> int | None:
-    # True is an int in Python, and no number in JSON.
-    if isinstance(claim, bool) or not isinstance(claim, int | float):
+def _parse_number(number: float, per_second: int, now: float | None, *, exact: bool) -> int | None:
+    units = per_second if exact else 1000
+    if not 0 <= number <= MAX_RETRY_AFTER_SECONDS * units:
         return None
-    longest = MAX_RETRY_AFTER_SECONDS * (per_second if exact else 1000)
-    if not 0 <= claim <= longest:
-        return None
-    if claim >= _EPOCH_SECONDS * per_second and not exact:
-        return _sound(_number_to_seconds(float(claim), _clock_of(now)))
-    if isinstance(claim, float):
-        return math.ceil(claim / per_second)
-    return -(-int(claim) // per_second)
+    if number >= _EPOCH_SECONDS * per_second and not exact:
+        return _sound(_number_to_seconds(float(number), _clock_of(now)))
+    return math.ceil(number / per_second)
 
 
 def duration_seconds(seconds: object, nanos: object) -> int | None:
     """
     Return a protobuf Duration in whole seconds, rounded up, or None if it is unsound.
     """
-    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit():
+    if is_text(seconds) and pattern(r"[0-9]+").fullmatch(seconds):
         # Protobuf's JSON writes 64-bit numbers as text.
         seconds = int(seconds[:_MAX_SPELLING])
-    if type(seconds) is not int or type(nanos) is not int or not 0 <= nanos < 10**9:
+    if not (is_int(seconds) and is_int(nanos)) or not 0 <= nanos < 10**9:
         return None
     return _sound(seconds + (nanos > 0))
 
@@ -430,7 +456,7 @@ def member_wait(name: str, value: Any, *, now: float | None = None) -> int | Non
     if match is None:
         return None
     per_second = 1000 if (match[1] or "").startswith("m") else 1
-    if bare.endswith(_MOMENT_NAMES) and isinstance(value, int | float) and value < _EPOCH_SECONDS:
+    if bare.endswith(_MOMENT_NAMES) and is_number(value) and value < _EPOCH_SECONDS:
         # No point in time that anybody counts from.
         return None
     exact = bare.startswith("retryafter") and match[1] is not None
