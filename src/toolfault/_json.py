@@ -107,6 +107,13 @@ def take_first(
     return None
 
 
+def first(values: Iterable[T | None]) -> T | None:
+    """
+    Return the first value that is not None, or None; the values after it are not made.
+    """
+    return next((value for value in values if value is not None), None)
+
+
 #: The longest text that is tried as JSON, in characters.
 MAX_JSON: Final = 65536
 

@@ -7,12 +7,11 @@ Rule 1: a dialect says itself how it is recognised; nothing here names one.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 from toolfault._json import is_mapping
-from toolfault._verdict import Outcome
 from toolfault.dialects._clues import CLUES
 from toolfault.dialects.tool_failure import failure_in
 from toolfault.errors import FoundIn, ToolFault
@@ -44,13 +43,7 @@ def _parse_value(obj: object) -> ToolFault | None:
 
 
 def parse_tool_failure(
-    failure: object,
-    texts: Iterable[str],
-    *,
-    found_in: FoundIn,
-    received: Any,
-    outcome: Outcome | None = None,
-    facts: Mapping[str, Any] | None = None,
+    failure: object, texts: Iterable[str], *, found_in: FoundIn, received: Any
 ) -> ToolFault | None:
     """
     Return the fault of SEP-3313's object, or None if it is not one.
@@ -60,18 +53,10 @@ def parse_tool_failure(
         texts: The texts beside it.
         found_in: The place of the answer in which it stood.
         received: The object to keep as received.
-        outcome: Whether the call happened, from our place beside it.
-        facts: The facts from there.
     """
     read = failure_in(failure, texts)
     if read is None:
         return None
     envelope, failure_id = read
-    known = {"id": failure_id} if failure_id else {}
-    return ToolFault.of(
-        envelope,
-        found_in=found_in,
-        received=received,
-        outcome=outcome,
-        facts={**known, **(facts or {})},
-    )
+    facts = {"id": failure_id} if failure_id else {}
+    return ToolFault.of(envelope, found_in=found_in, received=received, facts=facts)

@@ -7,18 +7,19 @@ Rule 2: then the words count for more than most numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from toolfault._codes import McpErrorCode
+from toolfault._envelope import McpExecuteError
 from toolfault._json import as_mapping, is_int, is_text
 from toolfault._meanings.jsonrpc import BROKEN, STANDARD, meaning_alone, meaning_with_words
 from toolfault._names import META_KEY, TOOL_FAILURE_KEY
 from toolfault._read.dialects import parse_dialect, parse_tool_failure
-from toolfault._read.partial import Claim, Reader, read_claim, verdict_for_status
+from toolfault._read.partial import Claim, Reader, add_facts, read_claim, verdict_for_status
 from toolfault._read.result import member
-from toolfault._sanitize import decode_envelope, envelope_for_verdict, http_status, read_facts
+from toolfault._sanitize import decode_envelope, envelope_for_verdict, http_status
 from toolfault._text import WINDOW
 from toolfault._verdict import Verdict
 from toolfault.errors import FoundIn, ToolFault
@@ -48,12 +49,12 @@ def parse_rpc_error(error: object, reader: Reader) -> ToolFault:
     data: Any = member(error, "data")
     if data is not None:
         received["data"] = data
-    fault = _parse_data(data, message, received)
-    if fault is None:
-        fault = parse_dialect(received)
-    if fault is None:
-        fault = _parse_words(code, message, as_mapping(data), received, reader)
-    return fault
+    fault = (
+        _parse_data(data, message, received)
+        or parse_dialect(received)
+        or _parse_words(code, message, as_mapping(data), received, reader)
+    )
+    return add_facts(fault, as_mapping(as_mapping(data).get(META_KEY)))
 
 
 def _parse_data(data: Any, message: str, received: Mapping[str, Any]) -> ToolFault | None:
@@ -62,25 +63,13 @@ def _parse_data(data: Any, message: str, received: Mapping[str, Any]) -> ToolFau
     """
     inside = as_mapping(data)
     ours = as_mapping(inside.get(META_KEY))
-    outcome, facts = read_facts(ours)
-
-    def texts() -> Iterator[str]:
-        yield message
-
+    texts = (message,)
     for candidate in (ours.get("error"), ours, data):
-        envelope = decode_envelope(candidate, texts)
+        envelope = decode_envelope(candidate, lambda: texts)
         if envelope is not None:
-            return ToolFault.of(
-                envelope, found_in=_FOUND_IN, received=candidate, outcome=outcome, facts=facts
-            )
-    return parse_tool_failure(
-        inside.get(TOOL_FAILURE_KEY),
-        texts(),
-        found_in=_FOUND_IN,
-        received=received,
-        outcome=outcome,
-        facts=facts,
-    )
+            return ToolFault.of(envelope, found_in=_FOUND_IN, received=candidate)
+    failure = inside.get(TOOL_FAILURE_KEY)
+    return parse_tool_failure(failure, texts, found_in=_FOUND_IN, received=received)
 
 
 def _parse_words(
@@ -89,21 +78,25 @@ def _parse_words(
     """
     Return the fault that number and message describe, with what the data claim besides.
     """
-    outcome, facts = read_facts(as_mapping(data.get(META_KEY)))
     verdict = _verdict_for_number(code, message, reader)
-    claim = read_claim(data) if data else None
-    outcome = verdict.outcome or outcome
-    if claim is not None and _decides(claim, verdict):
+    claim = read_claim(data) or Claim()
+    if _decides(claim, verdict):
         said = replace(claim, message=message or claim.message)
-        return said.to_fault(_FOUND_IN, reader, received=received, outcome=outcome, facts=facts)
+        fault = said.to_fault(_FOUND_IN, reader, received=received)
+    else:
+        envelope = _envelope_with(verdict, claim, message)
+        fault = ToolFault.of(envelope, found_in=_FOUND_IN, received=received)
+    fault.outcome = verdict.outcome
+    return fault
+
+
+def _envelope_with(verdict: Verdict, claim: Claim, message: str) -> McpExecuteError:
     envelope = envelope_for_verdict(verdict, message)
-    if claim is not None and claim.delay is not None:
+    if claim.delay is not None:
         envelope = envelope.with_retry_after_seconds(claim.delay)
-    if claim is not None and claim.retryable is not None:
+    if claim.retryable is not None:
         envelope = envelope.with_retryable(claim.retryable)
-    return ToolFault.of(
-        envelope, found_in=_FOUND_IN, received=received, outcome=outcome, facts=facts
-    )
+    return envelope
 
 
 def _decides(claim: Claim, verdict: Verdict) -> bool:
@@ -117,12 +110,16 @@ def _verdict_for_number(code: int, message: str, reader: Reader) -> Verdict:
     """
     Return the meaning of a JSON-RPC error in answer to a tool call, by its words before its number.
     """
-    if (decided := meaning_with_words(code, message)) is not None:
-        return decided
-    if (said := reader.prose(message, sessions=False)) is not None:
-        return said
-    if (alone := meaning_alone(code)) is not None:
-        return alone
-    if (status := http_status(code)) is not None:
+    return (
+        meaning_with_words(code, message)
+        or reader.prose(message, sessions=False)
+        or meaning_alone(code)
+        or _meaning_of_range(code)
+    )
+
+
+def _meaning_of_range(code: int) -> Verdict:
+    status = http_status(code)
+    if status is not None:
         return verdict_for_status(status)
     return BROKEN if code in STANDARD else Verdict(code=McpErrorCode.UNKNOWN)

@@ -10,12 +10,12 @@ Rule 3: nothing that a peer sends raises, and what says error stays a failure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, tee
 from typing import Any, Final, TypeVar
 
 from toolfault._codes import McpErrorCode
 from toolfault._envelope import McpExecuteError
-from toolfault._json import as_flag, as_mapping, is_text, try_json
+from toolfault._json import as_flag, as_mapping, first, is_text, try_json
 from toolfault._names import public
 from toolfault._prose.careful import looks_failed, peel
 from toolfault._read.dialects import parse_dialect, parse_tool_failure
@@ -24,24 +24,23 @@ from toolfault._read.frameworks import convert_framework_answer
 from toolfault._read.jsonrpc import is_rpc_error, parse_rpc_error
 from toolfault._read.misuse import refuse_misuse
 from toolfault._read.partial import (
-    Claim,
     Reader,
+    add_facts,
     iter_messages,
     iter_objects,
+    parse_claim,
     read_advice_claim,
-    read_claim,
 )
 from toolfault._read.result import Reading, member, read
 from toolfault._sanitize import (
     decode_envelope,
     envelope_for_verdict,
     http_status,
-    read_facts,
     sanitize,
 )
 from toolfault._text import MESSAGE_BYTES, WINDOW, pattern, safe_str
 from toolfault._tracebacks import log_exception
-from toolfault._verdict import Outcome, Verdict
+from toolfault._verdict import Verdict
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -76,7 +75,7 @@ def parse(
             number; the message names the cure.
     """
     try:
-        fault = _parse(anything, Reader(tool, arguments), _MAX_DEPTH)
+        fault = _parse_held(anything, Reader(tool, arguments))
     except Exception:  # noqa: BLE001 -- whatever a peer sends; it is logged with its traceback
         log_exception("an answer could not be read; it counts as a failure if it says so itself")
         return _fallback(anything)
@@ -141,15 +140,20 @@ def raise_for_error(
 # ---- from any form to the few that there are
 
 
+def _parse_held(answer: object, reader: Reader) -> ToolFault | None:
+    # Only what the caller holds is a framework's; what stands inside may be data.
+    converted = None if is_exception(answer) else convert_framework_answer(answer)
+    return _parse(answer if converted is None else converted, reader, _MAX_DEPTH)
+
+
+#: What is no answer, but may stand in one.
+_NO_ANSWERS: Final = (type(None), str, bytes, int, float, list, tuple)
+
+
 def _parse(answer: object, reader: Reader, depth: int) -> ToolFault | None:
     if is_exception(answer):
         return parse_exception(answer, reader)
-    # Only what the caller holds is a framework's; what stands inside may be data.
-    if depth == _MAX_DEPTH:
-        converted = convert_framework_answer(answer)
-        if converted is not None:
-            return _parse(converted, reader, depth - 1)
-    if answer is None or isinstance(answer, str | bytes | int | float | list | tuple):
+    if isinstance(answer, _NO_ANSWERS):
         return None
     reading = read(answer)
     if reading is not None:
@@ -193,8 +197,7 @@ def _parse_error(error: object, reader: Reader) -> ToolFault | None:
     """
     if is_rpc_error(error):
         return parse_rpc_error(error, reader)
-    claim = read_claim(as_mapping(error))
-    return None if claim is None else claim.to_fault("jsonrpc_error", reader, received=error)
+    return parse_claim(as_mapping(error), "jsonrpc_error", reader, received=error)
 
 
 def _parse_envelope(answer: object) -> ToolFault | None:
@@ -216,8 +219,7 @@ def _parse_http(answer: object, reader: Reader) -> ToolFault | None:
     body = as_mapping(member(answer, "body"))
     if status is None or member(body, "error") is None:
         return None
-    claim = read_claim({**body, "status": status})
-    return None if claim is None else claim.to_fault("prose", reader, received=answer)
+    return parse_claim({**body, "status": status}, "prose", reader, received=answer)
 
 
 #: A whole message by which an answer says that it is not an error.
@@ -254,77 +256,63 @@ def _parse_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
 
 
 def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
-    outcome, facts = read_facts(reading.ours)
-    bodies: list[tuple[FoundIn, Any]] = []
-    for place, body in chain(reading.bodies(), _bodies_behind_prefixes(reading)):
-        fault = _parse_whole(place, body, reading, outcome, facts)
-        if fault is not None:
-            return fault
-        bodies.append((place, body))
-    foreign = _parse_meta(reading)
-    if foreign is not None:
-        return foreign
-    weaker = [found for found in bodies if found[0] != "tool_failure"]
-    for place, body in weaker:
-        fault = _parse_weaker(place, body, reading, reader, outcome=outcome, facts=facts)
-        if fault is not None:
-            return fault
-    otherwise = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
-    texts = reading.texts or [text for _, body in weaker for text in iter_messages(body)]
-    return _parse_prose(texts, reader, otherwise, outcome=outcome, facts=facts)
-
-
-def _parse_weaker(
-    place: FoundIn,
-    body: Any,
-    reading: Reading,
-    reader: Reader,
-    *,
-    outcome: Outcome | None,
-    facts: dict[str, Any],
-) -> ToolFault | None:
-    """
-    Return the fault of a body in another vocabulary, or that claims a failure, or None.
-    """
-    foreign = parse_dialect(as_mapping(body))
-    if foreign is not None:
-        foreign.found_in = place
-        foreign.outcome = foreign.outcome or outcome
-        foreign.facts.update(facts)
-        return foreign
-    claim, received = _first_claim(body)
-    if claim is None:
-        return None
-    return claim.to_fault(
-        place, reader, texts=reading.texts, received=received, outcome=outcome, facts=facts
+    # Each body is parsed once, and only if no stronger one decides.
+    bodies, again = tee(chain(reading.bodies(), _bodies_behind_prefixes(reading)))
+    fault = (
+        first(_parse_whole(place, body, reading) for place, body in bodies)
+        or _parse_meta(reading)
+        or first(_parse_weaker(place, body, reading, reader) for place, body in again)
+        or _parse_texts(reading, reader)
     )
+    return add_facts(fault, reading.ours)
 
 
-def _first_claim(body: Any) -> tuple[Claim | None, Any]:
-    """
-    Return the first claim among a body's objects, and the object; None, None without one.
-    """
-    claims = ((read_claim(candidate), candidate) for candidate in iter_objects(body))
-    return next((pair for pair in claims if pair[0] is not None), (None, None))
-
-
-def _parse_whole(
-    place: FoundIn, body: Any, reading: Reading, outcome: Outcome | None, facts: dict[str, Any]
-) -> ToolFault | None:
+def _parse_whole(place: FoundIn, body: Any, reading: Reading) -> ToolFault | None:
     """
     Return the fault of a body that holds a whole failure, or None.
     """
     if place == "tool_failure":
-        return parse_tool_failure(
-            body, reading.texts, found_in=place, received=body, outcome=outcome, facts=facts
-        )
+        return parse_tool_failure(body, reading.texts, found_in=place, received=body)
     for candidate in iter_objects(body):
         envelope = decode_envelope(candidate, lambda: reading.texts)
         if envelope is not None:
-            return ToolFault.of(
-                envelope, found_in=place, received=candidate, outcome=outcome, facts=facts
-            )
+            return ToolFault.of(envelope, found_in=place, received=candidate)
     return None
+
+
+def _parse_weaker(place: FoundIn, body: Any, reading: Reading, reader: Reader) -> ToolFault | None:
+    """
+    Return the fault of a body in another vocabulary, or that claims a failure, or None.
+    """
+    if place == "tool_failure":
+        return None
+    foreign = parse_dialect(as_mapping(body))
+    if foreign is not None:
+        foreign.found_in = place
+        return foreign
+    return _parse_claims(place, body, reading.texts, reader)
+
+
+def _parse_claims(
+    place: FoundIn, body: Any, texts: Sequence[str], reader: Reader
+) -> ToolFault | None:
+    """
+    Return the fault of the first among a body's objects that claims a failure, or None.
+    """
+    return first(
+        parse_claim(candidate, place, reader, received=candidate, texts=texts)
+        for candidate in iter_objects(body)
+    )
+
+
+def _parse_texts(reading: Reading, reader: Reader) -> ToolFault:
+    """
+    Return the fault that the texts of a result describe, or the messages in it if it has no text.
+    """
+    otherwise = McpErrorCode.UNKNOWN if reading.blank else McpErrorCode.INTERNAL
+    others = (reading.structured, reading.ours.get("error"))
+    texts = reading.texts or chain.from_iterable(map(iter_messages, others))
+    return _parse_prose(texts, reader, otherwise)
 
 
 def _parse_meta(reading: Reading) -> ToolFault | None:
@@ -380,11 +368,10 @@ def _suspect(reading: Reading, reader: Reader) -> ToolFault | None:
         # The SDKs write structured content into a text as well; this server did not.
         written = [safe_str(reading.structured)]
     texts = [text for text in written if looks_failed(text)]
-    for text in texts:
-        claim, received = _first_claim(try_json(text))
-        if claim is not None:
-            return claim.to_fault("text", reader, texts=texts, received=received)
-    return _parse_prose(texts, reader, McpErrorCode.INTERNAL) if texts else None
+    if not texts:
+        return None
+    claims = (_parse_claims("text", try_json(text), texts, reader) for text in texts)
+    return first(claims) or _parse_prose(texts, reader, McpErrorCode.INTERNAL)
 
 
 # ---- what could not be read
@@ -430,13 +417,17 @@ def _has_error(answer: object) -> bool:
         return True
     if is_rpc_error(answer):
         return not _says_success(answer)
-    # An object may lie about being a text, and raise where it is compared.
-    status = member(answer, "status")
-    statuses = [http_status(member(answer, name)) for name in _STATUS_NAMES]
-    return (is_text(status) and status in _FAILED) or any(statuses)
+    statuses = (member(answer, name) for name in _STATUS_NAMES)
+    return any(map(_is_failed_status, statuses))
 
 
 _STATUS_NAMES: Final = ("status", "statusCode", "status_code")
+
+
+def _is_failed_status(status: object) -> bool:
+    # An object may lie about being a text, and raise where it is compared.
+    return http_status(status) is not None or (is_text(status) and status in _FAILED)
+
 
 #: The status of a task, or of a framework's message, that failed.
 _FAILED: Final = ("failed", "error")
@@ -446,13 +437,7 @@ _FAILED: Final = ("failed", "error")
 
 
 def _parse_prose(
-    texts: Iterable[str],
-    reader: Reader,
-    otherwise: McpErrorCode,
-    *,
-    received: Any = None,
-    outcome: Outcome | None = None,
-    facts: Mapping[str, Any] | None = None,
+    texts: Iterable[str], reader: Reader, otherwise: McpErrorCode, *, received: Any = None
 ) -> ToolFault:
     """
     Return the fault that texts describe.
@@ -462,8 +447,6 @@ def _parse_prose(
         reader: What the caller knows of its call.
         otherwise: The code if they describe nothing.
         received: The object to keep as received. None: the texts.
-        outcome: Whether the call happened, from our place in ``_meta``.
-        facts: The facts from there.
     """
     given = [text for text in texts if text[:WINDOW].strip()]
     # Each gets its share, or a long first block would push out the error in the last.
@@ -473,18 +456,14 @@ def _parse_prose(
         received = given[0] if len(given) == 1 else given
     claim = read_advice_claim(text)
     if claim is not None:
-        return claim.to_fault(
-            "prose", reader, received=received or text, outcome=outcome, facts=facts
-        )
+        return claim.to_fault("prose", reader, received=received or text)
     verdict = reader.prose(text) or Verdict(code=otherwise)
-    if verdict.upstream_status is not None:
-        facts = {"upstream_status": verdict.upstream_status, **(facts or {})}
+    status = verdict.upstream_status
     return ToolFault.of(
         envelope_for_verdict(verdict, _join_sanitized(given, MESSAGE_BYTES // share)),
         found_in="prose",
         received=received,
-        outcome=outcome,
-        facts=facts,
+        facts=None if status is None else {"upstream_status": status},
     )
 
 

@@ -48,11 +48,12 @@ from toolfault._sanitize import (
     MAX_CAUSES,
     build_envelope,
     http_status,
+    read_facts,
     sanitize,
     sanitize_first,
 )
 from toolfault._text import WINDOW
-from toolfault._verdict import Outcome, Verdict
+from toolfault._verdict import Verdict
 from toolfault.errors import FoundIn, ToolFault
 
 
@@ -98,6 +99,16 @@ class Reader:
         """
         names = islice(as_mapping(self.arguments), _MAX_MEMBERS)
         return any(is_text(name) and "session" in name.lower() for name in names)
+
+
+def add_facts(fault: ToolFault, ours: Mapping[Any, Any]) -> ToolFault:
+    """
+    Add outcome and facts from our place in ``_meta`` to a fault, and return it.
+    """
+    outcome, facts = read_facts(ours)
+    fault.outcome = fault.outcome or outcome
+    fault.facts.update(facts)
+    return fault
 
 
 def iter_objects(body: Any) -> Iterator[Mapping[Any, Any]]:
@@ -200,8 +211,6 @@ class Claim:
         *,
         texts: Iterable[str] = (),
         received: Any = None,
-        outcome: Outcome | None = None,
-        facts: Mapping[str, Any] | None = None,
     ) -> ToolFault:
         """
         Build the `ToolFault` for this claim.
@@ -211,14 +220,9 @@ class Claim:
             reader: What the caller knows of its call.
             texts: Texts beside the object, for one without a message.
             received: The object as it came.
-            outcome: From our place in ``_meta``.
-            facts: Likewise.
         """
         verdict = self.verdict(reader)
         message = self._text(verdict, texts)
-        facts = dict(facts or {})
-        if self.status is not None:
-            facts.setdefault("upstream_status", self.status)
         envelope = build_envelope(
             verdict.code,
             message,
@@ -228,9 +232,8 @@ class Claim:
             hint=self.hint or verdict.hint,
             causes=self.causes,
         )
-        return ToolFault.of(
-            envelope, found_in=found_in, received=received, outcome=outcome, facts=facts
-        )
+        facts = {} if self.status is None else {"upstream_status": self.status}
+        return ToolFault.of(envelope, found_in=found_in, received=received, facts=facts)
 
     def _text(self, verdict: Verdict, texts: Iterable[str]) -> str:
         beside = (text for text in texts if try_json(text) is None)
@@ -338,6 +341,23 @@ def read_claim(obj: Mapping[Any, Any]) -> Claim | None:
         return claim
     # In a member of any other name, such as "details" or "parameters".
     return replace(claim, delay=wait_in_json(obj))
+
+
+def parse_claim(
+    obj: Mapping[Any, Any],
+    found_in: FoundIn,
+    reader: Reader,
+    *,
+    received: Any,
+    texts: Iterable[str] = (),
+) -> ToolFault | None:
+    """
+    Return the fault of an object that claims a failure, or None; for the rest see `Claim.to_fault`.
+    """
+    claim = read_claim(obj)
+    if claim is None:
+        return None
+    return claim.to_fault(found_in, reader, texts=texts, received=received)
 
 
 def _read_nested(obj: Mapping[Any, Any], depth: int) -> Claim | None:
