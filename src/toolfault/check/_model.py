@@ -160,9 +160,9 @@ CHECKS: Final[tuple[Check, ...]] = (
         "right-channel",
         2,
         _S,
-        "Bad arguments come back as a result with isError, not as a JSON-RPC error.",
+        "Bad arguments and failures in a tool come back as results, not as JSON-RPC errors.",
         "Hosts do not show JSON-RPC errors to the model, so that it cannot mend its call.",
-        "Return a result with isError: true for bad arguments (MCP 2025-11-25 and later).",
+        "Return a result with isError: true; for bad arguments, too (MCP 2025-11-25 and later).",
     ),
     Check(
         "code-band",
