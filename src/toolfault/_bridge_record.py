@@ -126,7 +126,7 @@ def read_record(text: object) -> Record | None:
         json.dumps(said, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    if not is_mapping(said) or said.get("v") != _VERSION:
+    if not is_mapping(said) or type(said.get("v")) is not int or said["v"] != _VERSION:
         return None
     members: dict[str, Any] = {**_OPTIONAL, "system": None, "code": None}
     members = {name: said.get(name, default) for name, default in members.items()}

@@ -23,7 +23,7 @@ _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-
 
 _SPECIAL = {
     "$repeat": lambda value: value[0] * value[1],
-    "$join": "".join,
+    "$join": lambda value: "".join(resolve(value)),
     "$number": lambda value: _NUMBERS[value],
 }
 

@@ -8,7 +8,7 @@ export function resolve(value: Json | undefined): Json | undefined {
   if (!isObject(value)) return value;
   const { $repeat: repeated, $join: parts, $number: number } = value;
   if (Array.isArray(repeated)) return String(repeated[0]).repeat(Number(repeated[1]));
-  if (Array.isArray(parts)) return parts.join("");
+  if (Array.isArray(parts)) return parts.map(resolve).join("");
   if (number !== undefined) return Number(number);
   const entries = Object.entries(value).filter(([, item]) => item !== "$absent");
   return Object.fromEntries(entries.map(([name, item]) => [name, resolve(item)]));
