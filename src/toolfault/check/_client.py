@@ -7,9 +7,9 @@ Rule 2: no message is repaired; what is not JSON stays bytes.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
-import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -38,11 +38,20 @@ from toolfault.gateway._lines import LineSplitter
 #: The longest message that is read whole, in bytes.
 MAX_MESSAGE: Final = 16 * 1024 * 1024
 
+#: Seconds that a server has at most to say that it is alive.
+PING: Final = 5.0
+
 #: How much noise, and how many answers to one request, are kept.
 _MAX_KEPT: Final = 20
 
 #: How much of one line of noise is kept, in bytes.
 _MAX_NOISE: Final = 500
+
+#: How much of stderr is kept, in bytes.
+_MAX_SAID: Final = 2000
+
+#: How many lines wait to be looked at.
+_MAX_WAITING: Final = 16
 
 _CHUNK: Final = 65536
 
@@ -109,10 +118,12 @@ class Client(ABC):
 
     def next_id(self) -> int | str:
         """
-        Return the next request's id: numbers and texts in turns.
+        Return the next request's id: two numbers and two texts in turns.
+
+        So each provocation has another kind of id than the one before, a ping being between them.
         """
         self._number += 1
-        return self._number if self._number % 2 else f"check-{self._number}"
+        return f"check-{self._number}" if self._number & 2 else self._number
 
     def message(self, provocation: Provocation, request_id: int | str) -> bytes:
         """
@@ -157,23 +168,20 @@ class StdioClient(Client):
         self._command = command
         self._env = {**os.environ, **(env or {})}
         self._is_modern = is_modern
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        # Short, so that a flood waits in the server and not in our memory.
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_MAX_WAITING)
         self._noise: list[bytes] = []
         self._has_ended = False
+        self._is_closed = False
         self._child: Child | None = None
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
+        self._threads: list[threading.Thread] = []
+        self._said = b""
 
     def connect(self, timeout: float) -> Hello:
         """
         Start the process, and shake hands; see `Client.connect`.
         """
-        try:
-            self._child = Child(self._command, env=self._env, stderr=self._stderr)
-        except OSError as exc:
-            raise NotStartedError(
-                f"{self._command[0]!r} can't be started: {exc.strerror}"
-            ) from None
-        threading.Thread(target=self._read, args=(self._child.stdout,), daemon=True).start()
+        self._child = self._start()
         method = "server/discover" if self._is_modern else "initialize"
         params: Mapping[str, Any] = {} if self._is_modern else INITIALIZE
         self.hello = Hello("", "9999" if self._is_modern else "")
@@ -210,7 +218,7 @@ class StdioClient(Client):
         elif provocation.raw is None:
             self._wait_for(request_id, timeout, found)
         elapsed = time.monotonic() - began
-        is_alive = self._is_alive(timeout, found)
+        is_alive = self._is_alive(min(timeout, PING), found)
         return Exchange(
             provocation,
             request_id,
@@ -226,11 +234,33 @@ class StdioClient(Client):
         """
         End the process with all that it has started.
         """
+        self._is_closed = True
         if self._child is not None:
             self._child.stop(_GRACE)
-        self._stderr.close()
+        until = time.monotonic() + _GRACE
+        while any(map(threading.Thread.is_alive, self._threads)) and time.monotonic() < until:
+            # What waits to be read would keep the reader waiting.
+            with contextlib.suppress(queue.Empty):
+                self._lines.get(timeout=0.01)
 
     # ---- reading and writing
+
+    def _start(self) -> Child:
+        theirs, ours = os.pipe()
+        try:
+            child = Child(self._command, env=self._env, stderr=ours)
+        except OSError as exc:
+            os.close(theirs)
+            raise NotStartedError(
+                f"{self._command[0]!r} can't be started: {exc.strerror}."
+            ) from None
+        finally:
+            os.close(ours)
+        for target, stream in ((self._read, child.stdout), (self._read_stderr, theirs)):
+            thread = threading.Thread(target=target, args=(stream,), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        return child
 
     def _send(self, data: bytes) -> None:
         if self._child is None:
@@ -244,12 +274,22 @@ class StdioClient(Client):
         splitter = LineSplitter(MAX_MESSAGE)
         while chunk := self._read_chunk(stdout):
             for line in splitter.feed(chunk):
-                self._lines.put(line.data)
+                self._hand_over(line.data)
         rest = splitter.rest()
         if rest is not None:
-            self._lines.put(rest.data)
-        self._lines.put(None)
+            self._hand_over(rest.data)
+        self._hand_over(None)
         os.close(stdout)
+
+    def _hand_over(self, line: bytes | None) -> None:
+        # After `close` nobody looks.
+        if not self._is_closed:
+            self._lines.put(line)
+
+    def _read_stderr(self, stderr: int) -> None:
+        while chunk := self._read_chunk(stderr):
+            self._said = (self._said + chunk)[-_MAX_SAID:]
+        os.close(stderr)
 
     @staticmethod
     def _read_chunk(stdout: int) -> bytes:
@@ -328,7 +368,7 @@ class StdioClient(Client):
         """
         Return the last line on stderr, as a sentence to append.
         """
-        size = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, size - 2000))
-        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
+        if self._has_ended:
+            self._threads[-1].join(_GRACE)
+        lines = self._said.decode(errors="replace").strip().splitlines()
         return f" Its last line on stderr: {lines[-1].strip()[:300]}" if lines else ""

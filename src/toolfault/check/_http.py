@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from toolfault._version import __version__
-from toolfault.check._client import MAX_MESSAGE, Client, NotStartedError
+from toolfault.check._client import MAX_MESSAGE, PING, Client, NotStartedError
 from toolfault.check._model import Answer, Exchange, Kind, Provocation
 from toolfault.check._wire import (
     INITIALIZE,
@@ -210,7 +210,7 @@ class HttpClient(Client):
         else:
             await self._receive(data, sent, received, seconds, listen)
         elapsed = (received.answered_at or time.monotonic()) - began
-        ping = await self._ask(self.liveness, {}, seconds)
+        ping = await self._ask(self.liveness, {}, min(seconds, PING))
         return Exchange(
             provocation,
             request_id,

@@ -235,7 +235,13 @@ def _flag(text: str) -> tuple[str, re.Pattern[str]]:
         raise ValueError(f"has a regular expression that is not valid ({exc})") from None
 
 
-def _header(text: str) -> tuple[str, str]:
+def parse_header(text: str) -> tuple[str, str]:
+    """
+    Return a header's name, and the environment variable that holds its value.
+
+    Raises:
+        ValueError: It is not ``NAME=VARIABLE``; the text says what it must be.
+    """
     name, equals, variable = text.partition("=")
     if not equals or not _is_header(name) or not _is_variable(variable):
         raise ValueError("must be NAME=VARIABLE, such as Authorization=API_TOKEN")
@@ -291,7 +297,7 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "listen": _Option(_address),
     "allow-host": _Option(_name, is_list=True),
     "otel": _Option(_switch, takes_value=False),
-    "header": _Option(_header, is_list=True),
+    "header": _Option(parse_header, is_list=True),
     "config": _Option(_name),
     # What `unwrap` restores; no option of the gateway.
     "wrapped": _Option(_name),
