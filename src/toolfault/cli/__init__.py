@@ -12,7 +12,11 @@ from typing import Final
 from toolfault._version import __version__
 
 
-_COMMANDS: Final = {"check": "toolfault.cli.check", "gateway": "toolfault.cli.gateway"}
+_COMMANDS: Final = {
+    "check": "toolfault.cli.check",
+    "explain": "toolfault.cli.explain",
+    "gateway": "toolfault.cli.gateway",
+}
 
 _HELP: Final = """\
 usage: toolfault COMMAND [options]
@@ -21,6 +25,7 @@ Make every failed MCP tool call say what went wrong.
 
 commands:
   check      provoke an MCP server's failures, and tell how good they are
+  explain    tell what one failure means, and which rule decided
   gateway    stand in front of an MCP server, and give its failures the envelope
 
 options:
@@ -29,6 +34,7 @@ options:
 
 examples:
   toolfault check -- python server.py
+  toolfault explain httpx.ConnectTimeout
   toolfault gateway -- npx -y some-mcp-server
   toolfault gateway wrap ~/.cursor/mcp.json --dry-run
 """
