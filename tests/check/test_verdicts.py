@@ -8,13 +8,13 @@ import copy
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from toolfault.check._faults import FUNCTIONS, describe_flaw
 from toolfault.check._model import CHECKS, Answer, Exchange, Expected, Kind, Outcome, Provocation, ToolSeen
-from toolfault.check._provocations import PLANTED, UNKNOWN
+from toolfault.check._provocations import PLANTED, TWO_IDS, UNKNOWN
 from toolfault.check._verdicts import judge, judge_all
 
 
@@ -168,6 +168,14 @@ SECRET = Expected(frozenset({"invalid_arguments"}), "n", PLANTED, is_transient=F
             None,
             {"answer": GOOD, "kind": Kind.CANCELLED, "upstream": "silence", "upstream_requests": 0},
         ),
+        (
+            "one-answer",
+            PASS,
+            {"id": "two-at-once", "raw": b"", "answer": [{**error(-32602), "id": name} for name in TWO_IDS]},
+        ),
+        ("one-answer", None, {"id": "two-at-once", "raw": b"", "answer": {**error(-32602), "id": TWO_IDS[0]}}),
+        ("one-answer", FAIL, {"id": "two-at-once", "raw": b"", "answer": [{**error(-32602), "id": TWO_IDS[0]}] * 2}),
+        ("one-answer", FAIL, {"id": "two-at-once", "raw": b"", "answer": {**error(-32602), "id": None}}),
         ("stdout-clean", PASS, {"answer": GOOD}),
         ("stdout-clean", PASS, {"answer": None}),
         ("stdout-clean", FAIL, {"answer": GOOD, "noise": (b"listening on stdio",)}),
@@ -500,7 +508,9 @@ def calls_of(name, first, again):
         (error(-32602), error(-32602, "Invalid params: now it is different"), PASS),
         (error(-32602), error(-32603), FAIL),
         (GOOD, GOOD, PASS),
-        (GOOD, failed("Busy"), FAIL),
+        (GOOD, failed("n must be an integer (request 123)"), PASS),
+        (GOOD, failed("Too many requests"), FAIL),
+        (GOOD, error(-32602, "n must be an integer"), FAIL),
         (GOOD, {"result": text("1")}, NOT_PROVOKED),
         (GOOD, None, NOT_PROVOKED),
     ],
@@ -526,6 +536,16 @@ def test_an_unknown_tool_twice_is_compared_too():
     )
 
     assert found["same-twice", None].outcome is FAIL
+
+
+def test_each_era_may_answer_in_its_own_way():
+    exchanges = [
+        make_exchange(**unknown(answer, id=name, protocol=protocol))
+        for protocol, answer in (("2025-11-25", failed("Unknown tool")), ("2026-07-28", error(-32602, "Unknown tool")))
+        for name in ("unknown-tool:plain", "unknown-tool:again")
+    ]
+
+    assert outcomes(exchanges)["same-twice", None].outcome is PASS
 
 
 @pytest.mark.parametrize(
@@ -689,6 +709,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     result=JSON,
     failure=JSON,
@@ -723,6 +744,7 @@ ENVELOPE_VALUES = {
 }
 
 
+@settings(deadline=None)
 @given(st.fixed_dictionaries({}, optional=ENVELOPE_VALUES))
 def test_an_envelope_is_valid_as_its_schema_says(envelope_schema, body):
     is_valid = Draft202012Validator(envelope_schema).is_valid(body)

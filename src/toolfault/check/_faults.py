@@ -19,6 +19,7 @@ from toolfault._redact import Redactor
 from toolfault._redact.values import redact_member
 from toolfault._schema.bounded import BoundedValidator
 from toolfault.check._model import Answer, Kind
+from toolfault.check._provocations import TWO_IDS
 from toolfault.check._view import View, holds_piece, names_argument
 from toolfault.check._wire import MODERN, as_object, encode, is_object, is_same_id
 
@@ -88,6 +89,8 @@ def _survives(view: View) -> Said:
 def _one_answer(view: View) -> Said:
     if view.kind is Kind.CANCELLED:
         return _none_after_cancel(view)
+    if view.exchange.provocation.id == "two-at-once":
+        return _one_answer_each(view)
     answers = [as_object(one.value) for one in view.exchange.answers]
     if view.is_raw or not answers:
         return None
@@ -103,6 +106,16 @@ def _one_answer(view: View) -> Said:
     if any({"result", "error"} <= one.keys() for one in answers):
         faults.append(Fault("An answer has both a result and an error."))
     return faults
+
+
+def _one_answer_each(view: View) -> Said:
+    found = [as_object(one.value).get("id") for one in view.exchange.answers]
+    if any(one not in TWO_IDS for one in found):
+        return [Fault("One of two calls at once was answered with an id that was not sent.")]
+    if len(set(found)) < len(found):
+        return [Fault("One of two calls at once was answered twice.")]
+    # Of a server that is slow, the second may still be under way.
+    return [] if len(found) == len(TWO_IDS) else None
 
 
 _CANCELLED: Final = re.compile(r"(?i)\bcancell?ed\b")
@@ -222,7 +235,7 @@ _RESULTS_SINCE: Final = "2025-11-25"
 
 
 def _right_channel(view: View) -> Said:
-    if not view.is_failure or view.error.get("code") in _ASSIGNED:
+    if not view.is_failure or view.error_code in _ASSIGNED:
         # The transport, or the protocol, refused the request before it knew of a tool.
         return None
     if view.kind is Kind.BAD_ARGUMENTS:
@@ -243,9 +256,10 @@ _ASSIGNED: Final = frozenset({-32020, -32021, -32022, -32023, -32042})
 def _code_band(view: View) -> Said:
     if "error" not in view.message:
         return None
-    code = view.error.get("code")
-    if not isinstance(code, int) or isinstance(code, bool):
-        return [Fault(f"The code of the JSON-RPC error is {show(code)}, not an integer.")]
+    code = view.error_code
+    if code is None:
+        said = show(view.error.get("code"))
+        return [Fault(f"The code of the JSON-RPC error is {said}, not an integer.")]
     if code in _STANDARD or code in _ASSIGNED:
         return []
     if code == 0:
@@ -426,9 +440,9 @@ def _structured(view: View) -> Said:
         return None
     if view.structured is not None:
         return []
-    if view.error.get("code") in _ASSIGNED:
+    if view.error_code in _ASSIGNED:
         return None
-    if view.kind is Kind.UNKNOWN_TOOL and view.error.get("code") == -32602:
+    if view.kind is Kind.UNKNOWN_TOOL and view.error_code == -32602:
         # The specification's own way to say it.
         return None
     return [Fault("There is no envelope in structuredContent, _meta or the error's data.")]

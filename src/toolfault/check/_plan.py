@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
 from toolfault._options import did_you_mean
-from toolfault._schema.bounded import BoundedValidator
+from toolfault.check._arguments import Proof, make_for_tool
 from toolfault.check._client import Client, NotStartedError
 from toolfault.check._model import CheckResult, Finding, Outcome, Provocation, ToolSeen
-from toolfault.check._provocations import iter_always, make_for_tool
+from toolfault.check._provocations import iter_always
 from toolfault.check._upstream import upstream_provocations
 from toolfault.check._wire import Hello, as_array, as_object, encode
 
@@ -335,9 +335,8 @@ def find_proven(provocations: Sequence[Provocation], tool: ToolSeen) -> list[Pro
         provocations: Provocations of the tool.
         tool: The tool.
     """
-    schema = tool.listed.get("inputSchema")
-    validator = BoundedValidator(schema, is_checked=False, is_lenient=True)
-    return [one for one in provocations if validator.fits(_arguments_of(one)) is False]
+    proof = Proof(tool.listed.get("inputSchema"))
+    return [one for one in provocations if proof.forbids(_arguments_of(one))]
 
 
 def _arguments_of(provocation: Provocation) -> Any:

@@ -107,10 +107,10 @@ def _shorten(text: str) -> str:
 
 
 def _iter_same_twice(views: Sequence[View]) -> Iterator[CheckResult]:
-    firsts = {(view.tool and view.tool.name, view.exchange.provocation.id): view for view in views}
+    firsts = {_key_of(view, view.exchange.provocation.id): view for view in views}
     for view in views:
         name, _, again = view.exchange.provocation.id.rpartition(":")
-        first = firsts.get((view.tool and view.tool.name, _first_of(name)))
+        first = firsts.get(_key_of(view, _first_of(name)))
         if again != "again" or first is None or not first.is_failure or not view.is_failure:
             continue
         faults: list[Fault] = []
@@ -119,17 +119,21 @@ def _iter_same_twice(views: Sequence[View]) -> Iterator[CheckResult]:
         yield _make_result("same-twice", view, faults)
 
 
+def _key_of(view: View, provocation: str) -> tuple[str | None, str, str]:
+    # A server may answer the same call differently in each era.
+    return view.exchange.provocation.tool, provocation, view.exchange.protocol
+
+
 def _first_of(name: str) -> str:
     return "unknown-tool:plain" if name == "unknown-tool" else name
 
 
 def _identify(view: View) -> object:
     """
-    Return what a program would branch on.
+    Return what a program would branch on; of a text, what it is read as.
     """
-    if view.structured is not None:
-        return view.structured.code
-    return view.error.get("code", view.first_text)
+    code = None if view.fault is None else view.fault.code
+    return code, view.structured is not None, view.error_code
 
 
 def _iter_declared(views: Sequence[View], tools: Sequence[ToolSeen]) -> Iterator[CheckResult]:

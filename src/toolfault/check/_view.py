@@ -110,6 +110,14 @@ class View:
         return as_object(self.message.get("error"))
 
     @property
+    def error_code(self) -> int | None:
+        """
+        The number of the JSON-RPC error; None if there is none.
+        """
+        code = self.error.get("code")
+        return code if type(code) is int else None
+
+    @property
     def is_success(self) -> bool:
         """
         Whether the answer is a result that is not flagged as a failure.
