@@ -61,6 +61,13 @@ def as_mapping(value: object) -> Mapping[Any, Any]:
     return value if is_mapping(value) else {}
 
 
+def as_array(value: object) -> list[Any] | tuple[Any, ...]:
+    """
+    Return a value if it is an array, else an empty one.
+    """
+    return value if is_array(value) else ()
+
+
 def as_flag(value: object) -> bool | None:
     """
     Return a peer's boolean, also spelled as a text; None if it is neither.
@@ -73,20 +80,30 @@ def as_flag(value: object) -> bool | None:
 _FLAGS: Final = {"true": True, "false": False}
 
 
-def as_text(value: object) -> str | None:
+def as_text(value: object) -> str:
     """
-    Return a value if it is a text with something in it, else None.
+    Return a value if it is a text, else "".
     """
-    return value if is_text(value) and value else None
+    return value if is_text(value) else ""
 
 
-def as_words(value: Any) -> str | None:
+def as_words(value: Any) -> str:
     """
-    Return a text that is not blank, also as the first of an array; None for anything else.
+    Return a text that is not blank, also as the first of an array; "" for anything else.
     """
     if is_array(value) and value:
         value = value[0]
-    return value if isinstance(value, str) and value and not value.isspace() else None
+    text = value if isinstance(value, str) else ""
+    return "" if text.isspace() else text
+
+
+def first_text(
+    obj: Mapping[Any, Any], names: Iterable[str], read: Callable[[Any], str] = as_words
+) -> str:
+    """
+    Return what the first of some members is read as that is not empty, or "".
+    """
+    return next(filter(None, (read(obj.get(name)) for name in names)), "")
 
 
 def take_first(

@@ -101,9 +101,7 @@ def _envelope_with(verdict: Verdict, claim: Claim, message: str) -> McpExecuteEr
 
 def _decides(claim: Claim, verdict: Verdict) -> bool:
     # A word of the contract counts for more than the number; another word where that says nothing.
-    if claim.word is None:
-        return False
-    return claim.own or verdict in _SAYS_LITTLE
+    return claim.own or (claim.word != "" and verdict in _SAYS_LITTLE)
 
 
 def _verdict_for_number(code: int, message: str, reader: Reader) -> Verdict:

@@ -21,10 +21,12 @@ from toolfault._codes import (
     fold_code,
 )
 from toolfault._json import (
+    as_array,
     as_flag,
     as_mapping,
     as_text,
     as_words,
+    first_text,
     is_array,
     is_mapping,
     is_text,
@@ -85,20 +87,21 @@ class Reader:
             sessions: Whether a text that only says that a session is gone speaks of MCP's.
         """
         text = text[:WINDOW]
+        gone = self._meaning_of_session(text) if sessions and rpc_code is None else None
         # As a framework hands them on: not every one looks at what a model calls a tool.
         tool = self.tool[:ID_BYTES] if is_text(self.tool) else None
-        if sessions and rpc_code is None and not self._names_session():
-            gone = meaning_with_words(0, text)
-            if gone is not None:
-                return gone
-        return careful(text, tool=tool, arguments=self.arguments, rpc_code=rpc_code)
+        return gone or careful(text, tool=tool, arguments=self.arguments, rpc_code=rpc_code)
 
-    def _names_session(self) -> bool:
+    def _meaning_of_session(self, text: str) -> Verdict | None:
         """
-        Tell whether the caller named a session in its arguments: then that is what is unknown.
+        Return the meaning of a text that only says that a session is gone, or None.
+
+        None also if the caller named a session in its arguments: then that is what is unknown.
         """
         names = islice(as_mapping(self.arguments), _MAX_MEMBERS)
-        return any(is_text(name) and "session" in name.lower() for name in names)
+        if any(is_text(name) and "session" in name.lower() for name in names):
+            return None
+        return meaning_with_words(0, text)
 
 
 def add_facts(fault: ToolFault, ours: Mapping[Any, Any]) -> ToolFault:
@@ -136,19 +139,26 @@ _WRAPPERS: Final = ("error", "result", "error_verdict")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """
-    What an object claims about a failure; None where it claims nothing that makes sense.
+    What an object claims about a failure; a part that makes no sense is empty or None.
     """
 
-    word: str | None = None
+    word: str = ""
     own: bool = False
     status: int | None = None
     number: int | None = None
-    message: str | None = None
+    message: str = ""
     category: McpErrorCategory | None = None
     retryable: bool | None = None
     delay: int | None = None
-    hint: str | None = None
+    hint: str = ""
     causes: tuple[Any, ...] = ()
+
+    @property
+    def says_anything(self) -> bool:
+        """
+        Whether there is a part that makes it a claim.
+        """
+        return any(getattr(self, name) not in _UNSAID for name in _TELL)
 
     def verdict(self, reader: Reader) -> Verdict:
         """
@@ -164,29 +174,28 @@ class Claim:
             return _choose(meant, told, _MORE_THAN_WORD)
         if self.status is not None:
             return self._verdict_of_status(self.status, told)
-        otherwise = McpErrorCode.INTERNAL if self.word is None else McpErrorCode.UNKNOWN
+        otherwise = McpErrorCode.UNKNOWN if self.word else McpErrorCode.INTERNAL
         numbered = meaning_of(FREE_WORDS.get(self.number or 0, ""))
         return told or numbered or Verdict(code=otherwise)
 
     def _own_verdict(self, reader: Reader) -> Verdict:
-        code = fold_code(self.word or "")
-        # A word of the contract that is not known to this version; "unknown" itself is.
-        is_newer = code is McpErrorCode.UNKNOWN and self.word != code
-        told = reader.prose(self.message or "") if is_newer else None
-        return told or Verdict(code=code)
+        verdict = Verdict(code=fold_code(self.word))
+        if _is_known(self.word):
+            return verdict
+        # A word of the contract that this version does not know.
+        return reader.prose(self.message) or verdict
 
     def _verdict_of_status(self, status: int, told: Verdict | None) -> Verdict:
-        message = self.message or ""
         if status in _SESSION_STATUSES:
-            told = meaning_with_words(0, message) or told
+            told = meaning_with_words(0, self.message) or told
         if status == 409 and self.delay is not None:
             return CONTENDED._replace(sentence=None, peer=None, advice="")
-        return _choose(verdict_for_status(status, message), told, _MORE_THAN_STATUS)
+        return _choose(verdict_for_status(status, self.message), told, _MORE_THAN_STATUS)
 
     def _wait(self, verdict: Verdict) -> int | None:
         if self.delay is not None:
             return self.delay
-        if verdict.retry_after_seconds is not None or not self.message:
+        if verdict.retry_after_seconds is not None:
             return verdict.retry_after_seconds
         _, retryable = fill_defaults(verdict.code, None, verdict.retryable)
         return wait_in_prose(self.message) if retryable else None
@@ -199,8 +208,9 @@ class Claim:
             other: What the object around it claims, or one in it.
             words: Take the word as well, where this claim has none.
         """
-        taken = {name: getattr(other, name) for name in _FILLED if getattr(self, name) is None}
-        if words and self.word is None:
+        open_parts = [name for name in _FILLED if getattr(self, name) in _UNSAID]
+        taken = {name: getattr(other, name) for name in open_parts}
+        if words and not self.word:
             taken |= {"word": other.word, "own": other.own}
         return replace(self, **taken)
 
@@ -243,9 +253,14 @@ class Claim:
         return message or verdict.message or ""
 
 
-def _meaning_of_word(word: str | None) -> Verdict | None:
-    if word is None:
-        return None
+#: What stands in a claim where it says nothing.
+_UNSAID: Final = (None, "")
+
+#: The parts of a claim that make it one.
+_TELL: Final = ("word", "message", "hint", "status", "number", "delay", "retryable")
+
+
+def _meaning_of_word(word: str) -> Verdict | None:
     # A session's word, as ``SESSION_NOT_FOUND``, is its sentence.
     return meaning_with_words(0, word.replace("_", " ")) or meaning_of(word)
 
@@ -337,7 +352,9 @@ def read_claim(obj: Mapping[Any, Any]) -> Claim | None:
     Return the claim of an object about a failure; None if it says no more than its text.
     """
     claim = _read_nested(obj, _MAX_DEPTH)
-    if claim is None or claim.delay is not None:
+    if not claim.says_anything:
+        return None
+    if claim.delay is not None:
         return claim
     # In a member of any other name, such as "details" or "parameters".
     return replace(claim, delay=wait_in_json(obj))
@@ -360,79 +377,75 @@ def parse_claim(
     return claim.to_fault(found_in, reader, texts=texts, received=received)
 
 
-def _read_nested(obj: Mapping[Any, Any], depth: int) -> Claim | None:
+def _read_nested(obj: Mapping[Any, Any], depth: int) -> Claim:
     claim = _read_alone(obj)
     if not depth:
         return claim
     inner = _read_inner(obj, claim, depth)
-    if inner is not None:
+    if inner.says_anything:
         # The inner object says what happened; the outer may add a delay or a status.
-        claim = inner if claim is None else inner.fill_from(claim)
-    if claim is None:
-        return None
-    for name in _ADDING_NAMES:
-        more = _claim_in(obj.get(name), depth)
-        if more is not None:
-            claim = claim.fill_from(more, words=True)
+        claim = inner.fill_from(claim)
+    if claim.says_anything:
+        for name in _ADDING_NAMES:
+            claim = claim.fill_from(_claim_in(obj.get(name), depth), words=True)
     return claim
 
 
-def _read_inner(obj: Mapping[Any, Any], outer: Claim | None, depth: int) -> Claim | None:
+def _read_inner(obj: Mapping[Any, Any], outer: Claim, depth: int) -> Claim:
     # Beside a message, a list of errors only repeats it in parts.
-    says_all = outer is not None and outer.message
-    names = _INNER_NAMES[:1] if says_all else _INNER_NAMES
-    return take_first(obj, names, lambda value: _claim_in(value, depth))
+    names = _INNER_NAMES[:1] if outer.message else _INNER_NAMES
+    claims = (_claim_in(obj.get(name), depth) for name in names)
+    return next((claim for claim in claims if claim.says_anything), _NO_CLAIM)
 
 
-def _claim_in(value: Any, depth: int) -> Claim | None:
+def _claim_in(value: Any, depth: int) -> Claim:
     if is_array(value) and value:
         value = value[0]
-    return _read_nested(value, depth - 1) if is_mapping(value) else None
+    return _read_nested(value, depth - 1) if is_mapping(value) else _NO_CLAIM
 
 
-def _read_alone(obj: Mapping[Any, Any]) -> Claim | None:
+_NO_CLAIM: Final = Claim()
+
+
+def _read_alone(obj: Mapping[Any, Any]) -> Claim:
     """
-    Return the claim of an object without those in it, or None.
+    Return the claim of an object without those in it.
     """
-    category = take_first(obj, _CATEGORY_NAMES, _as_category)
     retryable = take_first(obj, _RETRYABLE_NAMES, as_flag)
     own_shape = retryable is not None and is_text(obj.get("category"))
-    word = _word(obj, own_shape=own_shape)
-    own = word is not None and (_is_known(word) or (own_shape and word == obj.get("code")))
-    if category is McpErrorCategory.UNKNOWN and not own:
-        # A word of another vocabulary says nothing here.
-        category = None
-    causes = obj.get("cause_chain")
+    word, own = _word(obj, own_shape=own_shape)
     claim = Claim(
         word=word,
         own=own,
         status=take_first(obj, _STATUS_NAMES, http_status),
         number=_free_number(obj.get("code")),
         message=_message(obj),
-        category=category,
+        category=_category(obj, own=own),
         retryable=retryable,
         delay=_delay(obj),
         hint=_hint(obj),
-        causes=tuple(causes[-MAX_CAUSES:]) if is_array(causes) else (),
+        causes=tuple(as_array(obj.get("cause_chain"))[-MAX_CAUSES:]),
     )
-    if all(getattr(claim, name) is None for name in _TELL):
-        return None
-    if claim.message is None:
-        return replace(claim, message=take_first(obj, _OTHER_MESSAGE_NAMES, as_words))
-    return claim
+    if not claim.says_anything:
+        return _NO_CLAIM
+    if claim.message:
+        return claim
+    return replace(claim, message=first_text(obj, _OTHER_MESSAGE_NAMES))
 
 
-#: The parts of a claim that make it one.
-_TELL: Final = ("word", "message", "hint", "status", "number", "delay", "retryable")
+def _category(obj: Mapping[Any, Any], *, own: bool) -> McpErrorCategory | None:
+    category = take_first(obj, _CATEGORY_NAMES, _as_category)
+    # A word of another vocabulary says nothing here.
+    return category if own or category is not McpErrorCategory.UNKNOWN else None
 
 
 def _free_number(code: object) -> int | None:
     return code if type(code) is int and -32768 <= code <= -32000 else None
 
 
-def _hint(obj: Mapping[Any, Any]) -> str | None:
-    hint = take_first(obj, _HINT_NAMES, as_words)
-    return hint or take_first(as_mapping(obj.get("recovery")), _HINT_NAMES, as_words)
+def _hint(obj: Mapping[Any, Any]) -> str:
+    recovery = as_mapping(obj.get("recovery"))
+    return first_text(obj, _HINT_NAMES) or first_text(recovery, _HINT_NAMES)
 
 
 def read_advice_claim(text: str) -> Claim | None:
@@ -443,12 +456,12 @@ def read_advice_claim(text: str) -> Claim | None:
     if told is None:
         return None
     return Claim(
-        word=told.code,
+        word=told.code or "",
         own=told.code is not None,
         message=told.message,
         retryable=told.retryable,
         delay=parse_seconds(told.wait, exact=True),
-        hint=told.hint,
+        hint=told.hint or "",
     )
 
 
@@ -456,20 +469,20 @@ def _is_known(word: str) -> bool:
     return fold_code(word) is not McpErrorCode.UNKNOWN or word == McpErrorCode.UNKNOWN
 
 
-def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> str | None:
+def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> tuple[str, bool]:
     """
-    Return an object's word for its failure: a known one, else the first.
+    Return an object's word for its failure, a known one, else the first, and whether it is ours.
     """
-    code = as_text(obj.get("code"))
-    if code is not None and (own_shape or _is_known(code)):
-        return code[:WINDOW]
-    word = take_first(obj, _CODE_NAMES, _as_known_word) or take_first(obj, _ONLY_CODES, as_text)
-    return word and word[:WINDOW]
+    code = as_text(obj.get("code"))[:WINDOW]
+    if _is_known(code) or (own_shape and code):
+        return code, True
+    word = first_text(obj, _CODE_NAMES, _as_known_word) or first_text(obj, _ONLY_CODES, as_text)
+    return word[:WINDOW], _is_known(word[:WINDOW])
 
 
-def _as_known_word(value: Any) -> str | None:
+def _as_known_word(value: Any) -> str:
     word = as_text(value)
-    return None if word is None or meaning_of(word[:WINDOW]) is None else word
+    return word if meaning_of(word[:WINDOW]) else ""
 
 
 #: What stands under these is a name for a failure and nothing else.
@@ -481,8 +494,8 @@ def iter_messages(body: Any) -> Iterator[str]:
     Yield the messages of an object and of the objects that wrappers hold.
     """
     for candidate in iter_objects(body):
-        message = take_first(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES), as_words)
-        if message is not None:
+        message = first_text(candidate, (*_MESSAGE_NAMES, *_OTHER_MESSAGE_NAMES))
+        if message:
             yield message
 
 
@@ -502,27 +515,23 @@ def _delay(obj: Mapping[Any, Any]) -> int | None:
 _DETAIL_NAMES: Final = ("detail", "details", "error_description", "reason")
 
 
-def _message(obj: Mapping[Any, Any]) -> str | None:
+def _message(obj: Mapping[Any, Any]) -> str:
     """
-    Return the message of an object with the sentence that explains it, or None.
+    Return the message of an object with the sentence that explains it; "" if there is neither.
     """
-    message = take_first(obj, _MESSAGE_NAMES, as_words)
-    detail = take_first(obj, _DETAIL_NAMES, lambda value: _as_sentence(value, message))
-    if message is None or detail is None:
-        return message or detail
+    message = first_text(obj, _MESSAGE_NAMES)
+    details = (as_words(obj.get(name)) for name in _DETAIL_NAMES)
+    detail = next((text for text in details if _is_sentence(text, message)), "")
+    if detail in message:
+        return message
     if " " not in message or message in detail:
         # A bare word is a name for the failure, and the sentence its message.
         return detail
-    if detail in message:
-        return message
     return f"{message[:WINDOW].rstrip(' .')}. {detail[:WINDOW]}"
 
 
-def _as_sentence(value: Any, message: str | None) -> str | None:
-    text = as_words(value)
-    if text is None or text == message or " " not in text[:WINDOW].strip():
-        return None
-    return text
+def _is_sentence(text: str, message: str) -> bool:
+    return text != message and " " in text[:WINDOW].strip()
 
 
 def verdict_for_status(status: int, said: str = "") -> Verdict:
