@@ -15,12 +15,12 @@ from typing import Any, Final, TypeGuard
 
 from toolfault._codes import McpErrorCategory, McpErrorCode, fill_defaults
 from toolfault._exception_chain import causes_of, leaves_of
-from toolfault._json import as_mapping, try_json
+from toolfault._json import as_mapping, first, try_json
 from toolfault._meanings.jsonrpc import SESSION_GONE, UNREACHABLE
 from toolfault._names import qualified_name
 from toolfault._prose.careful import peel
 from toolfault._read.jsonrpc import is_rpc_error, parse_rpc_error
-from toolfault._read.partial import Reader, iter_objects, read_advice_claim, read_claim
+from toolfault._read.partial import Reader, iter_objects, parse_advice, parse_claim
 from toolfault._read.result import member, texts_of
 from toolfault._sanitize import SILENT, build_envelope, decode_envelope, envelope_for_verdict
 from toolfault._text import WINDOW, text_of
@@ -101,10 +101,9 @@ def parse_exception(exc: BaseException, reader: Reader) -> ToolFault | None:
         return None
     # The SDK's transports raise their one failure in groups of tasks.
     alone = len(leaves) == 1
-    for leaf in leaves:
-        fault = _parse_chain(leaf, reader, alone=alone)
-        if fault is not None:
-            return fault
+    fault = first(_parse_chain(leaf, reader, alone=alone) for leaf in leaves)
+    if fault is not None:
+        return fault
     text = _report_in(text_of(leaves[0]))
     return ToolFault.of(build_envelope(McpErrorCode.INTERNAL, text), found_in="exception")
 
@@ -117,7 +116,7 @@ def _parse_chain(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFaul
     links = (exc,) if isinstance(exc, _BUGS) else (exc, *causes_of(exc))
     structured = (_parse_link(link, reader, alone=alone and link is exc) for link in links)
     words = (_parse_words(link, reader) for link in links)
-    return next(filter(None, chain(structured, words)), None)
+    return first(chain(structured, words))
 
 
 def _is_fault(exc: BaseException) -> TypeGuard[ToolFault]:
@@ -136,7 +135,7 @@ def _parse_link(exc: BaseException, reader: Reader, *, alone: bool) -> ToolFault
     if _is_fault(exc):
         return exc
     error = member(exc, "error")
-    if error is not None and is_rpc_error(error):
+    if is_rpc_error(error):
         return parse_rpc_error(error, reader)
     names = [qualified_name(base) for base in type(exc).__mro__]
     verdict = _verdict_of_transport(names, _rule_on(exc))
@@ -155,8 +154,10 @@ def _parse_report(text: str, reader: Reader) -> ToolFault | None:
         envelope = decode_envelope(candidate)
         if envelope is not None:
             return ToolFault.of(envelope, found_in="exception", received=candidate)
-    claim = read_claim(as_mapping(body)) or read_advice_claim(text)
-    return None if claim is None else claim.to_fault("exception", reader, received=body or text)
+    received = body or text
+    return parse_claim(as_mapping(body), "exception", reader, received=received) or parse_advice(
+        text, "exception", reader, received=received
+    )
 
 
 def _transport_fault(verdict: Verdict, text: str, *, unsent: bool) -> ToolFault:
@@ -180,18 +181,20 @@ def _parse_words(exc: BaseException, reader: Reader) -> ToolFault | None:
     """
     Return the fault that an exception's words tell of, if hosts report failures with its class.
     """
-    if isinstance(exc, _BUGS):
-        return None
-    rule = _rule_on(exc)
-    if rule is not None and rule.family not in _MAY_REPORT:
+    if not _may_report(exc):
         return None
     text = _report_in(text_of(exc))
-    if not text or text.startswith(_BROKEN_SCHEMA):
-        return None
-    verdict = reader.prose(text)
+    verdict = None if text.startswith(_BROKEN_SCHEMA) else reader.prose(text)
     if verdict is None:
         return None
     return ToolFault.of(envelope_for_verdict(verdict, text), found_in="exception")
+
+
+def _may_report(exc: BaseException) -> bool:
+    if isinstance(exc, _BUGS):
+        return False
+    rule = _rule_on(exc)
+    return rule is None or rule.family in _MAY_REPORT
 
 
 def _rule_on(exc: BaseException) -> Verdict | None:
@@ -211,20 +214,26 @@ def _verdict_of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict
         return UNREACHABLE
     if rule is None or rule.family not in _OF_TRANSPORT:
         return None
+    verdict = _about_server(rule)
+    if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
+        return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, sentence=None)
+    return replace(verdict, **_OF_ENDPOINT.get(verdict.upstream_status or 0, {}))
+
+
+def _about_server(rule: Verdict) -> Verdict:
+    """
+    Return the verdict of a rule about an upstream, said of the MCP server.
+    """
     # What the rule leaves to its code's defaults must not become another code's.
     category, retryable = fill_defaults(rule.code, rule.category, rule.retryable)
-    # A row that names no peer speaks of the tool and its machine; here it would be this one.
-    sentence = rule.sentence if rule.names_peer else None
-    verdict = replace(
+    return replace(
         rule,
         category=category,
         retryable=retryable,
         peer=rule.peer and _SERVER,
-        sentence=sentence,
+        # A row that names no peer speaks of the tool and its machine; here it would be this one.
+        sentence=rule.sentence if rule.names_peer else None,
     )
-    if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
-        return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, sentence=None)
-    return replace(verdict, **_OF_ENDPOINT.get(verdict.upstream_status or 0, {}))
 
 
 _BEHIND_GATEWAY: Final = {

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
-from toolfault._json import MAX_JSON, as_mapping, is_array, is_mapping, try_json
+from toolfault._json import MAX_JSON, as_mapping, as_text, is_array, is_mapping, is_text, try_json
 from toolfault._meanings.sentences import read_advice
 from toolfault._read.result import member, read
 from toolfault._sanitize import decode_envelope
@@ -37,16 +37,16 @@ def convert_framework_answer(answer: object) -> object:
     if isinstance(answer, str):
         return _convert_text(answer)
     names = _member_names(answer)
+    if _is_plain_result(names):
+        return None
+    return next((convert(answer) for wanted, convert in _FORMS if wanted <= names), None)
+
+
+def _is_plain_result(names: AbstractSet[Any]) -> bool:
     # Most answers are the SDKs' own results, and known at a glance.
     if "isError" in names or "structuredContent" in names:
-        if "toolUseId" not in names:
-            return None
-    elif not names or ("structured_content" in names and "tool_output" not in names):
-        return None
-    for wanted, retell in _FORMS:
-        if wanted <= names:
-            return retell(answer)
-    return None
+        return "toolUseId" not in names
+    return "structured_content" in names and "tool_output" not in names
 
 
 def _member_names(answer: object) -> AbstractSet[Any]:
@@ -57,9 +57,12 @@ def _member_names(answer: object) -> AbstractSet[Any]:
 
 
 def _result(content: Any, *, failed: bool, structured: Any = None, meta: Any = None) -> Result:
-    content = [content] if is_mapping(content) else content
-    if not isinstance(content, str) and not is_array(content):
-        content = [] if content is None else safe_str(content)
+    if is_mapping(content):
+        content = [content]
+    elif content is None:
+        content = []
+    elif not isinstance(content, str) and not is_array(content):
+        content = safe_str(content)
     return {"isError": failed, "content": content, "structuredContent": structured, "_meta": meta}
 
 
@@ -108,8 +111,9 @@ def _llama_index(output: Any) -> object:
 
 
 def _autogen(result: Any) -> Result:
-    items = member(result, "result")
-    content = [member(item, "content") for item in items[:_MAX_ITEMS]] if is_array(items) else items
+    content = member(result, "result")
+    if is_array(content):
+        content = [member(item, "content") for item in content[:_MAX_ITEMS]]
     return _result(content, failed=member(result, "is_error") is True)
 
 
@@ -123,32 +127,25 @@ def _openai_agents(context: Any) -> Result:
 
 
 def _crewai(failure: Any) -> Result:
-    message, code, details = (
-        member(failure, "message"),
-        member(failure, "code"),
-        member(failure, "details"),
-    )
+    message, details = member(failure, "message"), member(failure, "details")
     if decode_envelope(details) is None:
-        reason = member(member(failure, "reason"), "value") or member(failure, "reason")
+        reason = member(failure, "reason")
         details = {
-            "code": code,
-            "reason": _CREWAI.get(reason) if isinstance(reason, str) else None,
+            "code": member(failure, "code"),
+            "reason": _CREWAI.get(as_text(member(reason, "value") or reason)),
             "message": message,
+            # Unset, it is False like the one that was meant.
+            "retryable": member(failure, "retryable") is True or None,
         }
-        # Unset, it is False like the one that was meant.
-        details["retryable"] = True if member(failure, "retryable") is True else None
     return _result(message, failed=True, structured=details)
 
 
 def _agno(result: Any) -> Result | None:
-    content = member(result, "content")
-    told = _convert_text(content) if isinstance(content, str) else None
-    if (
-        told is not None
-        and (structured := member(member(result, "metadata"), "structured_content")) is not None
-    ):
-        told["structuredContent"] = structured
-    return told
+    converted = _convert_text(member(result, "content"))
+    structured = member(member(result, "metadata"), "structured_content")
+    if converted is not None and structured is not None:
+        converted["structuredContent"] = structured
+    return converted
 
 
 def _agent_framework(content: Any) -> object:
@@ -161,26 +158,23 @@ def _agent_framework(content: Any) -> object:
 
 
 def _text_item(item: Any) -> Result | None:
-    said = member(item, "text")
-    return _convert_text(said) if isinstance(said, str) else None
+    return _convert_text(member(item, "text"))
 
 
 def _mcp_use(error: Any) -> Result | None:
     # The name of a client-side class, the text, a traceback of the client, and a code that is
     # mostly unset.
     said, code = member(error, "details"), member(error, "code")
-    if not isinstance(said, str) or not isinstance(member(error, "error"), str):
+    if not (is_text(said) and is_text(member(error, "error"))):
         return None
-    return _result(
-        said, failed=True, structured=None if code == "UNKNOWN" else {"code": code, "message": said}
-    )
+    structured = None if code == "UNKNOWN" else {"code": code, "message": said}
+    return _result(said, failed=True, structured=structured)
 
 
 def _google_adk(answer: Any) -> Result | None:
-    said = member(answer, "error")
-    if not isinstance(said, str) or not said or len(_member_names(answer)) != 1:
-        return None
-    return _result(said, failed=True)
+    said = as_text(member(answer, "error"))
+    is_alone = len(_member_names(answer)) == 1
+    return _result(said, failed=True) if said and is_alone else None
 
 
 #: How many items of a list are looked at.
@@ -220,15 +214,16 @@ _WORDS: Final = (
 )
 
 
-def _convert_text(text: str) -> Result | None:
-    if len(text) > MAX_JSON:
+def _convert_text(text: object) -> Result | None:
+    if not is_text(text) or len(text) > MAX_JSON:
         return None
-    told = read_advice(text)
-    if told is not None and told.code is not None:
+    advice = read_advice(text)
+    if advice is not None and advice.code is not None:
         return _result(text, failed=True)
-    if text[:1] == "{":
+    if text.startswith("{"):
         return _convert_object(text)
-    if (words := pattern(_WORDS).match(text)) is not None:
+    words = pattern(_WORDS).match(text)
+    if words is not None:
         rest = text[words.end() :]
         return _result(list(_find_texts(rest)) or rest or text, failed=True)
     return _convert_repr(text) if pattern(_REPR).match(text) else None
@@ -248,7 +243,7 @@ _REPR: Final = r"(?:_?meta|content|result_type)="
 _STRING: Final = r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)"
 _TOKEN: Final = rf"(?s){_STRING}|\b(?:True|False|None)\b"
 _TEXT: Final = rf"(?s)\btext=({_STRING})"
-_ESCAPE: Final = r"(?s)\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))"
+_ESCAPE: Final = r"(?s)\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|(.))"
 _FAILED: Final = r"\b(?:isError|is_error)=True\b"
 _LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r"}
 _CONSTANTS: Final = {"True": "true", "False": "false", "None": "null"}
@@ -280,10 +275,10 @@ def _unquote(literal: str) -> str:
 
 
 def _character(escape: re.Match[str]) -> str:
-    letter: str | None = escape[4]
+    letter: str | None = escape[1]
     if letter is not None:
         return _LETTERS.get(letter, letter)
-    number = int(escape[1] or escape[2] or escape[3], 16)
+    number = int(escape[0].lstrip("\\xuU"), 16)
     return chr(number) if number <= sys.maxunicode else ""
 
 

@@ -28,8 +28,8 @@ from toolfault._read.partial import (
     add_facts,
     iter_messages,
     iter_objects,
+    parse_advice,
     parse_claim,
-    read_advice_claim,
 )
 from toolfault._read.result import Reading, member, read
 from toolfault._sanitize import (
@@ -454,9 +454,9 @@ def _parse_prose(
     text = "\n".join(text[: WINDOW // share] for text in given)
     if received is None:
         received = given[0] if len(given) == 1 else given
-    claim = read_advice_claim(text)
-    if claim is not None:
-        return claim.to_fault("prose", reader, received=received or text)
+    advised = parse_advice(text, "prose", reader, received=received or text)
+    if advised is not None:
+        return advised
     verdict = reader.prose(text) or Verdict(code=otherwise)
     status = verdict.upstream_status
     return ToolFault.of(

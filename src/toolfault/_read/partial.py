@@ -448,14 +448,16 @@ def _hint(obj: Mapping[Any, Any]) -> str:
     return first_text(obj, _HINT_NAMES) or first_text(recovery, _HINT_NAMES)
 
 
-def read_advice_claim(text: str) -> Claim | None:
+def parse_advice(
+    text: str, found_in: FoundIn, reader: Reader, *, received: Any
+) -> ToolFault | None:
     """
-    Return the claim of a text in our own sentences for models, or None.
+    Return the fault of a text in our own sentences for models, or None.
     """
     told = read_advice(text)
     if told is None:
         return None
-    return Claim(
+    claim = Claim(
         word=told.code or "",
         own=told.code is not None,
         message=told.message,
@@ -463,6 +465,7 @@ def read_advice_claim(text: str) -> Claim | None:
         delay=parse_seconds(told.wait, exact=True),
         hint=told.hint or "",
     )
+    return claim.to_fault(found_in, reader, received=received)
 
 
 def _is_known(word: str) -> bool:

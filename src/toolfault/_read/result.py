@@ -7,7 +7,7 @@ Rule 2: reading a member of a stranger's object never raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
@@ -64,14 +64,14 @@ class Reading:
         """
         Yield each value that may hold an envelope, strongest first; JSON in a text is parsed late.
         """
-        if self.structured is not None:
-            yield "structured_content", self.structured
-        ours = self.ours.get("error")
-        if ours is not None:
-            yield "meta", ours
-        failure = self.meta.get(TOOL_FAILURE_KEY)
-        if failure is not None:
-            yield "tool_failure", failure
+        places: tuple[tuple[FoundIn, Any], ...] = (
+            ("structured_content", self.structured),
+            ("meta", self.ours.get("error")),
+            ("tool_failure", self.meta.get(TOOL_FAILURE_KEY)),
+        )
+        for place, body in places:
+            if body is not None:
+                yield place, body
         for text in self.texts:
             body = try_json(text)
             if body is not None:
@@ -87,11 +87,11 @@ def read(result: Any) -> Reading | None:
     structured = member(result, "structuredContent", "structured_content")
     if flag is None and structured is None and not isinstance(content, list | tuple | str):
         return None
-    failed = as_flag(flag) is True
-    if failed and member(result, "resultType", "result_type") == "input_required":
-        failed = False
-    meta = as_mapping(member(result, "_meta", "meta")) if failed else _NO_META
-    return Reading(is_error=failed, structured=structured, meta=meta, content=content)
+    if as_flag(flag) is not True:
+        return Reading(is_error=False, structured=structured, meta=_NO_META, content=content)
+    asks_for_input = member(result, "resultType", "result_type") == "input_required"
+    meta = as_mapping(member(result, "_meta", "meta"))
+    return Reading(is_error=not asks_for_input, structured=structured, meta=meta, content=content)
 
 
 def texts_of(content: Any) -> tuple[str, ...]:
@@ -123,14 +123,20 @@ def member(obj: Any, *names: str) -> Any:
     # Most are plain dicts, and those can't do anything odd.
     if _is_dict(obj):
         return _first(obj, names)
+    # A model with such a field is not a mapping, and asking that is slow.
     own = _own_fields(obj, names)
-    for name in own or names:
+    if not own and is_mapping(obj):
+        return _first_safely(obj.get, names)
+    return _first_safely(lambda name: getattr(obj, name, None), own or names)
+
+
+def _first_safely(get: Callable[[str], Any], names: Iterable[str]) -> Any:
+    """
+    Return the first value that is not None of what *get* returns for names, or None.
+    """
+    for name in names:
         try:
-            # A model with such a field is not a mapping, and asking that is slow.
-            if own or not is_mapping(obj):
-                value: Any = getattr(obj, name, None)
-            else:
-                value = obj.get(name)
+            value = get(name)
         except Exception:  # noqa: BLE001, S112 -- a property of a stranger's object may raise anything
             continue
         if value is not None:
