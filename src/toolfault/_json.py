@@ -22,8 +22,11 @@ def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
     Tell whether a value is an object of JSON, or of a class that behaves as one.
     """
     kind = type(value)
-    # A dict is by far the most frequent, and the abstract class is slow to ask.
-    return kind is dict or issubclass(kind, Mapping)
+    # The abstract class is slow to ask, and most values are of JSON's own classes.
+    return kind is dict or (kind not in _NO_MAPPINGS and issubclass(kind, Mapping))
+
+
+_NO_MAPPINGS: Final = frozenset((type(None), str, int, float, bool, list, tuple))
 
 
 def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
@@ -93,8 +96,7 @@ def as_words(value: Any) -> str:
     """
     if is_array(value) and value:
         value = value[0]
-    text = value if isinstance(value, str) else ""
-    return "" if text.isspace() else text
+    return value if isinstance(value, str) and not value.isspace() else ""
 
 
 def first_text(
@@ -103,7 +105,11 @@ def first_text(
     """
     Return what the first of some members is read as that is not empty, or "".
     """
-    return next(filter(None, (read(obj.get(name)) for name in names)), "")
+    for name in names:
+        text = read(obj.get(name))
+        if text:
+            return text
+    return ""
 
 
 def take_first(

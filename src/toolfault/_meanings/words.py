@@ -7,7 +7,7 @@ Rule 2: a word that only says that something failed is left out: a status or the
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode
@@ -101,8 +101,12 @@ def meaning_of(word: str) -> Verdict | None:
 
     ``RATE_LIMITED``, ``RateLimitError`` and ``rate-limited`` are one word.
     """
-    if len(word) > _LONGEST:
-        return None
+    return None if len(word) > _LONGEST else _meaning_of_short(word)
+
+
+@lru_cache(maxsize=512)
+def _meaning_of_short(word: str) -> Verdict | None:
+    # Peers repeat themselves, and all members of an object are asked.
     if word in STATUS and word not in VAGUE:
         return read_status(word)
     snake = pattern(_NO_WORD).sub("_", pattern(_HUMP).sub("_", word).lower()).strip("_")

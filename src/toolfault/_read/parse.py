@@ -10,7 +10,7 @@ Rule 3: nothing that a peer sends raises, and what says error stays a failure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, tee
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from toolfault._codes import McpErrorCode
@@ -256,15 +256,21 @@ def _parse_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
 
 
 def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
-    # Each body is parsed once, and only if no stronger one decides.
-    bodies, again = tee(chain(reading.bodies(), _bodies_behind_prefixes(reading)))
-    fault = (
-        first(_parse_whole(place, body, reading) for place, body in bodies)
-        or _parse_meta(reading)
-        or first(_parse_weaker(place, body, reading, reader) for place, body in again)
+    return add_facts(_parse_parts(reading, reader), reading.ours)
+
+
+def _parse_parts(reading: Reading, reader: Reader) -> ToolFault:
+    bodies: list[tuple[FoundIn, Any]] = []
+    for place, body in chain(reading.bodies(), _bodies_behind_prefixes(reading)):
+        fault = _parse_whole(place, body, reading)
+        if fault is not None:
+            return fault
+        bodies.append((place, body))
+    return (
+        _parse_meta(reading)
+        or first(_parse_weaker(place, body, reading, reader) for place, body in bodies)
         or _parse_texts(reading, reader)
     )
-    return add_facts(fault, reading.ours)
 
 
 def _parse_whole(place: FoundIn, body: Any, reading: Reading) -> ToolFault | None:

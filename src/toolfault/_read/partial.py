@@ -158,7 +158,9 @@ class Claim:
         """
         Whether there is a part that makes it a claim.
         """
-        return any(getattr(self, name) not in _UNSAID for name in _TELL)
+        said = (self.word, self.message, self.hint)
+        numbers = (self.status, self.number, self.delay, self.retryable)
+        return said != ("", "", "") or numbers != (None, None, None, None)
 
     def verdict(self, reader: Reader) -> Verdict:
         """
@@ -208,6 +210,8 @@ class Claim:
             other: What the object around it claims, or one in it.
             words: Take the word as well, where this claim has none.
         """
+        if not other.says_anything:
+            return self
         open_parts = [name for name in _FILLED if getattr(self, name) in _UNSAID]
         taken = {name: getattr(other, name) for name in open_parts}
         if words and not self.word:
@@ -255,9 +259,6 @@ class Claim:
 
 #: What stands in a claim where it says nothing.
 _UNSAID: Final = (None, "")
-
-#: The parts of a claim that make it one.
-_TELL: Final = ("word", "message", "hint", "status", "number", "delay", "retryable")
 
 
 def _meaning_of_word(word: str) -> Verdict | None:
@@ -485,7 +486,7 @@ def _word(obj: Mapping[Any, Any], *, own_shape: bool) -> tuple[str, bool]:
 
 def _as_known_word(value: Any) -> str:
     word = as_text(value)
-    return word if meaning_of(word[:WINDOW]) else ""
+    return word if word and meaning_of(word[:WINDOW]) else ""
 
 
 #: What stands under these is a name for a failure and nothing else.
@@ -523,8 +524,7 @@ def _message(obj: Mapping[Any, Any]) -> str:
     Return the message of an object with the sentence that explains it; "" if there is neither.
     """
     message = first_text(obj, _MESSAGE_NAMES)
-    details = (as_words(obj.get(name)) for name in _DETAIL_NAMES)
-    detail = next((text for text in details if _is_sentence(text, message)), "")
+    detail = first_text(obj, _DETAIL_NAMES, lambda value: _as_sentence(value, message))
     if detail in message:
         return message
     if " " not in message or message in detail:
@@ -533,8 +533,9 @@ def _message(obj: Mapping[Any, Any]) -> str:
     return f"{message[:WINDOW].rstrip(' .')}. {detail[:WINDOW]}"
 
 
-def _is_sentence(text: str, message: str) -> bool:
-    return text != message and " " in text[:WINDOW].strip()
+def _as_sentence(value: Any, message: str) -> str:
+    text = as_words(value)
+    return text if text != message and " " in text[:WINDOW].strip() else ""
 
 
 def verdict_for_status(status: int, said: str = "") -> Verdict:

@@ -58,7 +58,7 @@ class Reading:
         """
         The value under our key in ``_meta``; empty if there is none.
         """
-        return as_mapping(self.meta.get(META_KEY))
+        return as_mapping(self.meta.get(META_KEY, _NO_META))
 
     def bodies(self) -> Iterator[tuple[FoundIn, Any]]:
         """

@@ -95,20 +95,30 @@ class _Place(NamedTuple):
 
     Attributes:
         program: Stands in each text with such a command.
-        before: The pattern of what stands before the password.
+        source: The pattern of what stands before the password, and of the password.
         is_certain: Whether nothing else stands there, so that a word is a password, too.
         is_flag: Whether it is the value of a flag, which no sentence goes on after.
     """
 
     program: str
-    before: str
+    source: str
     is_certain: bool = True
     is_flag: bool = False
 
 
+_VALUE: Final = (
+    r"""(?![-/]|\[redacted\])"""
+    r"""((?<=["'])[^"'\n]{4,1024}(?=["'])|[^\s"'`|;]{4,1024})"""
+)
+
+
+def _place(program: str, before: str, *, is_certain: bool = True, is_flag: bool = False) -> _Place:
+    return _Place(program, f"({before}){_VALUE}", is_certain, is_flag)
+
+
 def _after_flag(program: str, command: str, flag: str, joint: str) -> _Place:
     before = rf"\b(?:{command}){_NEXT}{_ARGUMENTS}-{flag}{joint}"
-    return _Place(program, before, is_flag=True)
+    return _place(program, before, is_flag=True)
 
 
 #: Where the value of a short flag may stand: in the same word, in the next, in either.
@@ -118,22 +128,22 @@ _EITHER: Final = rf"{_APART}?"
 
 #: Those that are certain stand first: what they leave is no password at all.
 _PLACES: Final = (
-    _Place("htpasswd", rf"{_HTPASSWD}(?={_NO_FILE}){_FLAGS}{_ARGUMENT}{_NEXT}"),
-    _Place("htpasswd", rf"{_HTPASSWD}(?!{_NO_FILE}){_FLAGS}(?:{_ARGUMENT}{_NEXT}){{2}}"),
-    _Place(
+    _place("htpasswd", rf"{_HTPASSWD}(?={_NO_FILE}){_FLAGS}{_ARGUMENT}{_NEXT}"),
+    _place("htpasswd", rf"{_HTPASSWD}(?!{_NO_FILE}){_FLAGS}(?:{_ARGUMENT}{_NEXT}){{2}}"),
+    _place(
         "rabbitmqctl",
         rf"\brabbitmqctl{_NEXT}{_FLAGS}(?:add_user|change_password){_NEXT}{_ARGUMENT}{_NEXT}",
     ),
-    _Place("mysqladmin", rf"\bmysqladmin{_NEXT}{_ARGUMENTS}password{_NEXT}"),
-    _Place("vault", rf"{_QUOTED}vault{_NEXT}login{_NEXT}{_FLAGS}(?!\w{{1,40}}=)"),
-    _Place("vault", rf"\bvault{_NEXT}login{_NEXT}{_FLAGS}", is_certain=False),
-    _Place("smbclient", rf"\bsmbclient{_NEXT}{_FLAGS}[\\/]{{2}}{_ARGUMENT}{_NEXT}"),
-    _Place(
+    _place("mysqladmin", rf"\bmysqladmin{_NEXT}{_ARGUMENTS}password{_NEXT}"),
+    _place("vault", rf"{_QUOTED}vault{_NEXT}login{_NEXT}{_FLAGS}(?!\w{{1,40}}=)"),
+    _place("vault", rf"\bvault{_NEXT}login{_NEXT}{_FLAGS}", is_certain=False),
+    _place("smbclient", rf"\bsmbclient{_NEXT}{_FLAGS}[\\/]{{2}}{_ARGUMENT}{_NEXT}"),
+    _place(
         "net",
         rf"\bnet{_NEXT}use{_NEXT}(?:[A-Za-z*]:?{_NEXT})?\\\\{_ARGUMENT}{_NEXT}"
         rf"(?:/{_ARGUMENT}{_NEXT}){{0,4}}",
     ),
-    _Place("net", rf"{_QUOTED}net{_NEXT}user{_NEXT}{_ARGUMENT}{_NEXT}"),
+    _place("net", rf"{_QUOTED}net{_NEXT}user{_NEXT}{_ARGUMENT}{_NEXT}"),
     _after_flag("sshpass", "sshpass", "p", _EITHER),
     _after_flag("ldap", "ldap[a-z]{3,8}", "w", _EITHER),
     _after_flag("az", rf"az{_NEXT}login", "p", _APART),
@@ -150,11 +160,7 @@ _PLACES: Final = (
     _after_flag("pscp", "pscp", "pw", _APART),
     _after_flag("ipmitool", "ipmitool", "P", _EITHER),
     _after_flag("mosquitto", "mosquitto_[a-z]{2,4}", "P", _EITHER),
-    _Place("xfreerdp", rf"\bxfreerdp{_NEXT}{_ARGUMENTS}/p:", is_flag=True),
-)
-_VALUE: Final = (
-    r"""(?![-/]|\[redacted\])"""
-    r"""((?<=["'])[^"'\n]{4,1024}(?=["'])|[^\s"'`|;]{4,1024})"""
+    _place("xfreerdp", rf"\bxfreerdp{_NEXT}{_ARGUMENTS}/p:", is_flag=True),
 )
 #: One of these stands in each text with such a command.
 POSITIONAL: Final = tuple(
@@ -238,7 +244,7 @@ def _redact_place(place: _Place, text: str) -> str:
         return f"{found[1]}{REMOVED}{found[2][len(value) :]}"
 
     is_password = _is_any_password if place.is_certain else _looks_like_password
-    return pattern(f"({place.before}){_VALUE}").sub(redact, text)
+    return pattern(place.source).sub(redact, text)
 
 
 def _is_any_password(value: str) -> bool:
