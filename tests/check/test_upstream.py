@@ -242,10 +242,12 @@ def test_an_unknown_behaviour_is_an_error(upstream):
         upstream.behave("418")
 
 
-def test_a_tool_is_called_once_for_each_behaviour():
+def test_a_tool_is_called_once_for_each_behaviour_and_cancelled_once():
     found = upstream_provocations("search", {"q": "x"})
 
-    assert [one.upstream for one in found] == list(BEHAVIOURS)
-    assert len({one.id for one in found}) == len({one.group for one in found}) == len(found)
-    assert all(one.kind is Kind.UPSTREAM and one.tool == "search" for one in found)
+    *broken, cancelled = found
+    assert [one.upstream for one in broken] == list(BEHAVIOURS)
+    assert len({one.id for one in found}) == len(found)
+    assert all(one.kind is Kind.UPSTREAM and one.tool == "search" for one in broken)
+    assert (cancelled.kind, cancelled.upstream, cancelled.tool) == (Kind.CANCELLED, "silence", "search")
     assert all(one.params == {"name": "search", "arguments": {"q": "x"}} for one in found)

@@ -82,6 +82,7 @@ def make_exchange(answer=None, kind=Kind.BAD_ARGUMENTS, **changed):
     if kind is Kind.UPSTREAM:
         changed.setdefault("upstream_requests", 1)
     changed.setdefault("protocol", "2025-11-25")
+    changed.setdefault("is_cancelled", kind is Kind.CANCELLED)
     status, headers = changed.pop("status", None), changed.pop("headers", {})
     given_answers = answer if isinstance(answer, list) else [] if answer is None else [answer]
     answers = tuple(make_answer(one, status, headers) for one in given_answers)
@@ -155,6 +156,8 @@ SECRET = Expected(frozenset({"invalid_arguments"}), "n", PLANTED, is_transient=F
         ("one-answer", None, {"answer": None}),
         ("one-answer", None, {"answer": None, "raw": b"{"}),
         ("one-answer", PASS, {"answer": None, "kind": Kind.CANCELLED}),
+        ("one-answer", None, {"answer": None, "kind": Kind.CANCELLED, "is_cancelled": False}),
+        ("one-answer", None, {"answer": failed("Cancelled"), "kind": Kind.CANCELLED, "is_cancelled": False}),
         ("one-answer", FAIL, {"answer": error(0, "Request cancelled"), "kind": Kind.CANCELLED}),
         ("one-answer", FAIL, {"answer": failed("The call was canceled."), "kind": Kind.CANCELLED}),
         ("one-answer", None, {"answer": GOOD, "kind": Kind.CANCELLED}),

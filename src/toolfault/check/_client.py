@@ -211,10 +211,9 @@ class StdioClient(Client):
         found: list[Answer] = []
         began = time.monotonic()
         self._send(self.message(provocation, request_id))
+        is_cancelled = False
         if provocation.kind is Kind.CANCELLED:
-            params = {"requestId": request_id, "reason": "The checker cancels it."}
-            self._send(encode(notification("notifications/cancelled", params)))
-            self._wait_for(request_id, listen, found)
+            is_cancelled = self._cancel(request_id, listen, found)
         elif provocation.raw is None:
             self._wait_for(request_id, timeout, found)
         elapsed = time.monotonic() - began
@@ -228,7 +227,20 @@ class StdioClient(Client):
             is_alive,
             self._describe_end() if self._has_ended else None,
             protocol=self.hello.protocol,
+            is_cancelled=is_cancelled,
         )
+
+    def _cancel(self, request_id: int | str, listen: float, found: list[Answer]) -> bool:
+        """
+        Cancel a request that is not answered soon, and tell whether it was cancelled.
+        """
+        # The tool has to run first.
+        if self._wait_for(request_id, listen, found) is not None or self._has_ended:
+            return False
+        params = {"requestId": request_id, "reason": "The checker cancels it."}
+        self._send(encode(notification("notifications/cancelled", params)))
+        self._wait_for(request_id, listen, found)
+        return True
 
     def close(self) -> None:
         """

@@ -122,6 +122,9 @@ _CANCELLED: Final = re.compile(r"(?i)\bcancell?ed\b")
 
 
 def _none_after_cancel(view: View) -> Said:
+    if not view.exchange.is_cancelled:
+        # It was answered before.
+        return None
     if not view.exchange.answers:
         return []
     speaks_of_it = any(_CANCELLED.search(text[:1000]) for text in view.texts)

@@ -205,8 +205,9 @@ class HttpClient(Client):
         sent = {name: text for name, text in headers.items() if text}
         received = _Received(request_id if provocation.raw is None else None)
         began = time.monotonic()
+        is_cancelled = False
         if provocation.kind is Kind.CANCELLED:
-            await self._cancel(data, sent, received, listen)
+            is_cancelled = await self._cancel(data, sent, received, listen)
         else:
             await self._receive(data, sent, received, seconds, listen)
         elapsed = (received.answered_at or time.monotonic()) - began
@@ -219,23 +220,27 @@ class HttpClient(Client):
             elapsed,
             ping.answer is not None,
             protocol=self.hello.protocol,
+            is_cancelled=is_cancelled,
         )
 
     async def _cancel(
         self, data: bytes, headers: Mapping[str, str], received: _Received, listen: float
-    ) -> None:
+    ) -> bool:
         """
         Send a request, cancel it, and collect the answers that come all the same.
+
+        The return value tells whether it was cancelled, and whether an answer could be seen.
         """
         task = self._loop.create_task(self._post(data, headers, received))
         try:
-            # The request has to be there first; an answer meanwhile is not a fault.
-            await asyncio.wait({task}, timeout=listen / 2)
-            received.answers.clear()
-            if not task.done() and not self._is_modern:
-                params = {"requestId": received.request_id, "reason": "The checker cancels it."}
-                await self._notify(notification("notifications/cancelled", params), listen)
-                await asyncio.wait({task}, timeout=listen)
+            # The tool has to run first.
+            await asyncio.wait({task}, timeout=listen)
+            if task.done() or received.answers or self._is_modern:
+                return False
+            params = {"requestId": received.request_id, "reason": "The checker cancels it."}
+            await self._notify(notification("notifications/cancelled", params), listen)
+            await asyncio.wait({task}, timeout=listen)
+            return True
         finally:
             # Since 2026-07-28 the end of the stream is the cancellation.
             await _stop(task)

@@ -391,6 +391,7 @@ class Exchange:
         end: How the process ended; None: it runs.
         upstream_requests: How many requests the broken upstream saw; None: there was none.
         protocol: The protocol version that the connection speaks.
+        is_cancelled: Whether it was cancelled before an answer came.
     """
 
     provocation: Provocation
@@ -402,6 +403,7 @@ class Exchange:
     end: str | None = None
     upstream_requests: int | None = None
     protocol: str = ""
+    is_cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

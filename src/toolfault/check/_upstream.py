@@ -14,7 +14,7 @@ import struct
 import threading
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -100,13 +100,13 @@ _WITHOUT_TUNNEL: Final = frozenset({"503", "silence", "reset"})
 
 def upstream_provocations(tool: str, arguments: Mapping[str, Any]) -> tuple[Provocation, ...]:
     """
-    Return one provocation of a tool for each behaviour of a broken upstream.
+    Return one provocation of a tool for each behaviour of a broken upstream, and a cancelled one.
 
     Args:
         tool: The tool's name.
         arguments: Arguments that work while the upstream does; the author gives them.
     """
-    return tuple(
+    found = [
         Provocation(
             f"upstream-{behaviour.name}",
             f"upstream {behaviour.name}",
@@ -117,7 +117,11 @@ def upstream_provocations(tool: str, arguments: Mapping[str, Any]) -> tuple[Prov
             expected=behaviour.expected,
         )
         for behaviour in _ALL
-    )
+    ]
+    silent = found[list(BEHAVIOURS).index("silence")]
+    # A call that waits for its upstream can be cancelled in flight for sure.
+    cancelled = replace(silent, id="cancelled-in-flight", kind=Kind.CANCELLED)
+    return (*found, cancelled)
 
 
 class BrokenUpstream:
