@@ -7,6 +7,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any, Self
 
+from toolfault._json import is_number
 from toolfault._names import public
 from toolfault._options import explain_unknown_options
 
@@ -38,7 +39,7 @@ class Budget:
         Make a full budget.
         """
         for number in (retries, refund):
-            if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+            if not (is_number(number) and number >= 0):
                 raise ValueError(
                     f"a budget's numbers must be 0 or more, not {retries!r} and {refund!r}"
                 )

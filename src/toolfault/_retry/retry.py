@@ -20,6 +20,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
 import anyio
 
+from toolfault._json import is_int, is_number
 from toolfault._names import public
 from toolfault._options import (
     explain_unknown_options,
@@ -126,50 +127,18 @@ class Retry:
         """
         Check the options.
         """
-        self._check_numbers()
+        for names, is_valid, problem in _CHECKS:
+            for name in names:
+                value = getattr(self, name)
+                if not is_valid(value):
+                    raise ValueError(problem.format(name=name, value=value))
         flag("trust_hints", self.trust_hints)
-        if self.budget is not None and not isinstance(self.budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
-            raise ValueError(
-                f"budget must be a Budget, such as Budget(retries=10), not {self.budget!r}"
-            )
-        if self.not_before is not None and not _is_not_before(self.not_before):
-            raise ValueError(
-                f"not_before must have the methods left and extend; {self.not_before!r} has not"
-            )
-        for name in ("sleep", "sleep_sync", "clock", "random"):
-            if not callable(getattr(self, name)):
-                raise ValueError(f"{name} must be a function, not {getattr(self, name)!r}")
         hooks = one_or_several("on_attempt", self.on_attempt, callable)
-        for hook in hooks:
-            if not is_plain_function(hook):
-                raise ValueError(f"on_attempt takes plain functions of an Attempt, not {hook!r}")
+        _check_each(hooks, is_plain_function, "on_attempt takes plain functions of an Attempt")
         object.__setattr__(self, "on_attempt", hooks)
         observers = one_or_several("observers", self.observers, _is_observer)
-        for observer in observers:
-            if not _is_observer(observer):
-                raise ValueError(
-                    f"observers have the methods calling and attempting; {observer!r} has not"
-                )
+        _check_each(observers, _is_observer, "observers have the methods calling and attempting")
         object.__setattr__(self, "observers", observers)
-
-    def _check_numbers(self) -> None:
-        attempts: Any = self.attempts
-        if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
-            raise ValueError(f"attempts must be a whole number of at least 1, not {attempts!r}")
-        times = {
-            "wait_initial": self.wait_initial,
-            "wait_max": self.wait_max,
-            "hint_max": self.hint_max,
-        }
-        if self.timeout is not None:
-            times["timeout"] = self.timeout
-        for name, value in times.items():
-            if not _is_number(value) or value < 0:
-                raise ValueError(f"{name} must be a number of seconds, 0 or more, not {value!r}")
-        if math.isinf(self.wait_initial):
-            raise ValueError("wait_initial must be a finite number of seconds")
-        if not _is_number(self.wait_jitter) or not 0 <= self.wait_jitter <= 1:
-            raise ValueError(f"wait_jitter is a share from 0.0 to 1.0, not {self.wait_jitter!r}")
 
     @property
     def all_hooks(self) -> tuple[_Hook, ...]:
@@ -270,13 +239,13 @@ class Retry:
         state = self.state(name=name, idempotent=idempotent)
         with state.observe_call() as report:
             while True:
-                if self.not_before is not None and (refused := await self._hold(state)):
+                refused = await self._hold(state)
+                if refused is not None:
                     report(refused)
                     return refused
                 with state.attempt(read) as outcome:
                     outcome.result = await attempt(state.number)
-                if self.not_before is not None:
-                    await self._extend(state.asked_wait(outcome.fault))
+                await self._extend(state.asked_wait(outcome.fault))
                 if state.needs_hints(outcome.fault):
                     tool = await _find_tool(tool)
                 wait = state.next_wait(outcome.fault, tool)
@@ -320,23 +289,17 @@ class Retry:
         Raises:
             ValueError: *attempt* or *tool* is async after all; nothing was called.
         """
-        not_before = self.not_before
-        shared = () if not_before is None else (not_before.left, not_before.extend)
-        for function in (attempt, tool, *shared):
-            if callable(function) and not is_plain_function(function):
-                raise ValueError(
-                    f"{function!r} is async, which call and run take; call_sync and run_sync do not"
-                )
+        _refuse_async(attempt, tool, *self._shared_methods())
         state = self.state(name=name, idempotent=idempotent)
         with state.observe_call() as report:
             while True:
-                if self.not_before is not None and (refused := self._hold_sync(state)):
+                refused = self._hold_sync(state)
+                if refused is not None:
                     report(refused)
                     return refused
                 with state.attempt(read) as outcome:
                     outcome.result = attempt(state.number)
-                if self.not_before is not None:
-                    self._extend_sync(state.asked_wait(outcome.fault))
+                self._extend_sync(state.asked_wait(outcome.fault))
                 if state.needs_hints(outcome.fault):
                     tool = _find_tool_sync(tool)
                 wait = state.next_wait(outcome.fault, tool)
@@ -347,8 +310,13 @@ class Retry:
                 with state.waiting():
                     self.sleep_sync(wait)
 
+    def _shared_methods(self) -> tuple[Callable[..., object], ...]:
+        return () if self.not_before is None else (self.not_before.left, self.not_before.extend)
+
     async def _hold(self, state: RetryState) -> Retried[Any] | None:
-        left = await _ask(cast("NotBefore", self.not_before).left)
+        if self.not_before is None:
+            return None
+        left = await _ask(self.not_before.left)
         wait = state.hold(left)
         refused = state.refuse(left)
         if refused is None and wait is not None:
@@ -356,11 +324,13 @@ class Retry:
         return refused
 
     async def _extend(self, seconds: float | None) -> None:
-        if seconds is not None:
-            await _ask(partial(cast("NotBefore", self.not_before).extend, seconds))
+        if self.not_before is not None and seconds is not None:
+            await _ask(partial(self.not_before.extend, seconds))
 
     def _hold_sync(self, state: RetryState) -> Retried[Any] | None:
-        left = _ask_sync(cast("NotBefore", self.not_before).left)
+        if self.not_before is None:
+            return None
+        left = _ask_sync(self.not_before.left)
         wait = state.hold(left)
         refused = state.refuse(left)
         if refused is None and wait is not None:
@@ -368,13 +338,85 @@ class Retry:
         return refused
 
     def _extend_sync(self, seconds: float | None) -> None:
-        if seconds is not None:
-            _ask_sync(partial(cast("NotBefore", self.not_before).extend, seconds))
+        if self.not_before is not None and seconds is not None:
+            _ask_sync(partial(self.not_before.extend, seconds))
+
+
+# ---- options
+
+
+def _check_each(values: Sequence[object], is_valid: Callable[[object], bool], problem: str) -> None:
+    for value in values:
+        if not is_valid(value):
+            raise ValueError(f"{problem}, which {value!r} is not")
+
+
+def _refuse_async(*functions: object) -> None:
+    for function in functions:
+        if callable(function) and not is_plain_function(function):
+            raise ValueError(
+                f"{function!r} is async, which call and run take; call_sync and run_sync do not"
+            )
+
+
+def _is_count(value: object) -> bool:
+    return is_int(value) and value >= 1
+
+
+def _is_seconds(value: object) -> bool:
+    return is_number(value) and value >= 0
+
+
+def _is_share(value: object) -> bool:
+    return is_number(value) and 0 <= value <= 1
+
+
+def _is_time_limit(value: object) -> bool:
+    return value is None or _is_seconds(value)
+
+
+def _is_budget(value: object) -> bool:
+    return value is None or isinstance(value, Budget)
 
 
 def _is_not_before(value: object) -> bool:
-    return isinstance(value, NotBefore) and not isinstance(value, type)
+    return value is None or (isinstance(value, NotBefore) and not isinstance(value, type))
 
+
+def _is_observer(value: object) -> bool:
+    return isinstance(value, RetryObserver) and not isinstance(value, type)
+
+
+#: What is checked of some options, in this order, and what is wrong where it does not hold.
+_CHECKS: Final[tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...]] = (
+    (("attempts",), _is_count, "{name} must be a whole number of at least 1, not {value!r}"),
+    (
+        ("wait_initial", "wait_max", "hint_max"),
+        _is_seconds,
+        "{name} must be a number of seconds, 0 or more, not {value!r}",
+    ),
+    (
+        ("timeout",),
+        _is_time_limit,
+        "{name} must be a number of seconds, 0 or more, not {value!r}",
+    ),
+    (("wait_initial",), math.isfinite, "{name} must be a finite number of seconds"),
+    (("wait_jitter",), _is_share, "{name} is a share from 0.0 to 1.0, not {value!r}"),
+    (("budget",), _is_budget, "{name} must be a Budget, such as Budget(retries=10), not {value!r}"),
+    (
+        ("not_before",),
+        _is_not_before,
+        "{name} must have the methods left and extend; {value!r} has not",
+    ),
+    (
+        ("sleep", "sleep_sync", "clock", "random"),
+        callable,
+        "{name} must be a function, not {value!r}",
+    ),
+)
+
+
+# ---- what a user's functions answer
 
 _NOT_SHARED: Final = "the shared not-before could not be reached; it delays nothing"
 
@@ -394,14 +436,6 @@ def _ask_sync(function: Callable[[], object]) -> object:
     except Exception:  # noqa: BLE001 -- as in `_ask`
         log_exception(_NOT_SHARED)
         return None
-
-
-def _is_observer(value: object) -> bool:
-    return isinstance(value, RetryObserver) and not isinstance(value, type)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
 _NO_HINTS: Final = "the tool's hints could not be found out; nothing is retried because of them"

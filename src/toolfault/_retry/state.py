@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolfault._codes import McpErrorCode
-from toolfault._json import as_flag
+from toolfault._json import as_flag, is_number
 from toolfault._options import flag
 from toolfault._read.result import member
 from toolfault._retry.attempts import Attempt, Retried, RetryObserver, Stopped
 from toolfault._retry.backoff import add_jitter, window
+from toolfault._retry.budget import Budget
 from toolfault._retry.observers import Report, call_hook, observe
 from toolfault.errors import ToolFault
 
@@ -30,6 +31,9 @@ _QUOTA_INITIAL: Final = 1.0
 
 #: The cost of a retry after a reached limit, as a share of others (botocore: 5 and 14 of 500).
 _QUOTA_COST: Final = 5 / 14
+
+#: For a call whose server may cause any number of retries.
+_UNLIMITED: Final = Budget(retries=math.inf)
 
 
 @dataclass(slots=True)
@@ -58,8 +62,9 @@ class RetryState:
     """
 
     __slots__ = (
-        "_begun",
+        "_budget",
         "_cost",
+        "_deadline",
         "_idempotent",
         "_name",
         "_observers",
@@ -78,7 +83,8 @@ class RetryState:
         self._name = name
         self._idempotent = idempotent
         self._observers: tuple[RetryObserver, ...] = retry.all_observers
-        self._begun = retry.clock()
+        self._budget = retry.budget or _UNLIMITED
+        self._deadline = math.inf if retry.timeout is None else retry.clock() + retry.timeout
         self._cost = 0.0
         self.number = 1
         self.attempts: tuple[Attempt, ...] = ()
@@ -120,8 +126,7 @@ class RetryState:
         try:
             yield
         except BaseException:
-            if self._retry.budget is not None:
-                self._retry.budget.give(self._cost)
+            self._budget.give(self._cost)
             raise
 
     def _read(
@@ -158,15 +163,30 @@ class RetryState:
             fault: The failure of the attempt. None: it succeeded.
             tool: The tool as the server lists it, or its annotations.
         """
-        stopped = self._reason_to_stop(fault, tool)
-        wait = None
-        if stopped is None and fault is not None:
-            wait = self._wait_for(fault)
-            stopped = self._pay(fault, wait)
-        if stopped is not None:
-            wait = None
+        wait, stopped = self._decide(fault, tool)
         self._record(fault, wait, stopped)
         return wait
+
+    def _decide(
+        self, fault: ToolFault | None, tool: object
+    ) -> tuple[float, None] | tuple[None, Stopped]:
+        if fault is None:
+            self._budget.give(self._cost or None)
+            return None, "success"
+        stopped = self._reason_to_stop(fault, tool)
+        if stopped is not None:
+            return None, stopped
+        wait = self._wait_for(fault)
+        if self._is_too_late(wait):
+            return None, "deadline"
+        cost = _QUOTA_COST if _is_limit(fault) else 1.0
+        if not self._budget.take(cost):
+            return None, "budget"
+        self._cost = cost
+        return wait, None
+
+    def _is_too_late(self, wait: float) -> bool:
+        return self._retry.clock() + wait > self._deadline
 
     def refuse(self, left: object) -> Retried[Any] | None:
         """
@@ -210,17 +230,15 @@ class RetryState:
             chance=retry.random(),
             at_least=seconds,
         )
-        if retry.timeout is not None and retry.clock() + wait > self._begun + retry.timeout:
-            return None
-        return wait
+        return None if self._is_too_late(wait) else wait
 
     def _honoured(self, left: object) -> float | None:
         """
         Return the seconds of a shared moment; None if it is past, not a number, or too far away.
         """
-        if isinstance(left, bool) or not isinstance(left, int | float):
-            return None
-        return float(left) if 0 < left <= self._retry.hint_max else None
+        if is_number(left) and 0 < left <= self._retry.hint_max:
+            return float(left)
+        return None
 
     def asked_wait(self, fault: ToolFault | None) -> float | None:
         """
@@ -243,19 +261,14 @@ class RetryState:
         for hook in self._retry.all_hooks:
             call_hook(hook, attempt)
 
-    def _reason_to_stop(self, fault: ToolFault | None, tool: object) -> Stopped | None:
-        if fault is None:
-            if self._retry.budget is not None:
-                self._retry.budget.give(self._cost or None)
-            return "success"
+    def _reason_to_stop(self, fault: ToolFault, tool: object) -> Stopped | None:
         if not fault.envelope.retryable:
             return "not_retryable"
         if self.number >= self._retry.attempts:
             return "attempts"
         if not self._is_safe(fault, tool):
             return "not_safe"
-        asked = fault.envelope.retry_after_seconds
-        if asked is not None and asked > self._retry.hint_max:
+        if (fault.envelope.retry_after_seconds or 0) > self._retry.hint_max:
             return "hint"
         return None
 
@@ -278,18 +291,6 @@ class RetryState:
             at_least=fault.envelope.retry_after_seconds or 0.0,
         )
 
-    def _pay(self, fault: ToolFault, wait: float) -> Stopped | None:
-        retry = self._retry
-        if retry.timeout is not None and retry.clock() + wait > self._begun + retry.timeout:
-            return "deadline"
-        if retry.budget is None:
-            return None
-        cost = _QUOTA_COST if _is_limit(fault) else 1.0
-        if not retry.budget.take(cost):
-            return "budget"
-        self._cost = cost
-        return None
-
 
 def _is_limit(fault: ToolFault) -> bool:
     return fault.envelope.code is McpErrorCode.QUOTA_EXCEEDED
@@ -308,12 +309,14 @@ def _is_hinted_safe(tool: object) -> bool:
     """
     Tell whether a tool, or its annotations, say that repeating a call is safe.
     """
-    if tool is None:
-        return False
-    annotations: Any = member(tool, "annotations")
-    hints = tool if annotations is None else annotations
-    if isinstance(hints, Mapping) and not hints:
-        return False
-    read_only = as_flag(member(hints, "readOnlyHint", "read_only_hint"))
-    idempotent = as_flag(member(hints, "idempotentHint", "idempotent_hint"))
-    return read_only is True or idempotent is True
+    hints = member(tool, "annotations")
+    if hints is None:
+        hints = tool
+    return any(as_flag(member(hints, *names)) for names in _SAFE_HINTS)
+
+
+#: The hints by which repeating a call is safe, in both spellings.
+_SAFE_HINTS: Final = (
+    ("readOnlyHint", "read_only_hint"),
+    ("idempotentHint", "idempotent_hint"),
+)
