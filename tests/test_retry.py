@@ -205,6 +205,7 @@ LIMITED = {"code": -32023, "message": "limit"}
         pytest.param(httpx.ConnectError("refused"), "own", id="never connected"),
         pytest.param(ConnectionRefusedError(111, "refused"), "own", id="refused here"),
         pytest.param(NOT_EXECUTED, "own", id="raised on this side"),
+        pytest.param(httpx.ReadTimeout("slow"), "none", id="sent, and perhaps executed"),
     ],
 )
 @HOW
