@@ -333,3 +333,49 @@ def test_equal_items_are_those_of_jsonschema(pair, beside):
     values = [*beside, *pair]
 
     assert BoundedValidator(schema).fits(values) is Draft202012Validator(schema).is_valid(values)
+
+
+#: A schema of each keyword, and the drafts that know it.
+KEYWORDS = [
+    ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 0}}, None),
+    ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, None),
+    ({"if": True, "else": False}, None),
+    ({"prefixItems": [{"type": "string"}, {"type": "integer"}]}, None),
+    ({"prefixItems": [{"type": "string"}], "items": False}, None),
+    ({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, None),
+    ({"items": {"type": "integer"}}, None),
+    ({"items": [{"type": "string"}], "additionalItems": {"type": "integer"}}, Draft7Validator),
+    ({"items": [{"type": "string"}], "additionalItems": False}, Draft7Validator),
+    ({"items": {"type": "integer"}, "additionalItems": False}, Draft7Validator),
+    ({"contains": {"type": "integer"}}, None),
+    ({"contains": {"type": "integer"}, "minContains": 2, "maxContains": 3}, None),
+    ({"contains": {"type": "integer"}, "minContains": 0}, None),
+    ({"propertyNames": {"maxLength": 1}}, None),
+    ({"dependentRequired": {"a": ["b"]}}, None),
+    ({"dependentSchemas": {"a": {"required": ["b"]}}}, None),
+    ({"dependencies": {"a": ["b"], "b": {"minProperties": 2}}}, Draft7Validator),
+    ({"multipleOf": 0.5}, None),
+    ({"multipleOf": 1e-300}, None),
+    ({"multipleOf": 3}, None),
+    ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, None),
+    ({"not": {"type": "string"}}, None),
+    ({"properties": {"a": {"$ref": "#/allOf/1"}}, "allOf": [{"minProperties": 0}, {"type": "object"}]}, None),
+    ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "string"}}}, None),
+]
+
+VALUES = [
+    None, True, 0, 1, 2.0, 0.25, -1, 1e308, "", "a", "ab", [], ["a"], [1], ["a", 1], [1, "a"], ["a", "b"], [1, 2, 3, 4],
+    ["a", 1, 2], {}, {"a": 1}, {"b": 1}, {"a": 1, "b": 2}, {"ab": 1}, {"a": 1, "c": {}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "draft"), KEYWORDS, ids=str)
+def test_each_keyword_is_that_of_jsonschema(schema, draft):
+    draft = draft or Draft202012Validator
+    if draft is not Draft202012Validator:
+        schema = {"$schema": draft.META_SCHEMA["$schema"], **schema}
+    ours, theirs = BoundedValidator(schema), draft(schema, registry=EMPTY_REGISTRY)
+
+    for value in VALUES:
+        assert ours.fits(value) is theirs.is_valid(value), value
+        assert bool(ours.errors(value)) is not theirs.is_valid(value), value
