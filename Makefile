@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo test test-agents-all test-dialects check check-agents coverage mutants attack bench bench-gateways bench-envoy interop soak format clean
+.PHONY: help demo test test-agents-all test-dialects check check-agents coverage mutants spec-mutants attack bench bench-gateways bench-envoy interop soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -23,6 +23,7 @@ help:
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
 	@echo "make coverage  the tests again, with branches counted; fails below the minimum"
 	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"
+	@echo "make spec-mutants  break the library one rule at a time, and show which case of the specification notices"
 	@echo "make attack    hostile exceptions, slow inputs, planted secrets, mutated answers (ARGS=--quick: a minute)"
 	@echo "make bench   speed, as ratios measured side by side; bench-gateways: beside other bridges; bench-envoy"
 	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server, and the specification's example in TypeScript"
@@ -102,15 +103,23 @@ check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.st
 	done
 
 # The minimum is what the suite covers without the modules whose framework is in another environment.
-coverage: $(VENV)/.test.stamp
+COVERED := mcp1 fastmcp envoy
+coverage: $(VENV)/.test.stamp $(COVERED:%=$(VENV)-%/.stamp)
 	@echo "==> running the tests with branches counted"
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -q $(ARGS)
+	@for env in $(COVERED); do \
+		echo "==> and those of tests/$$env"; \
+		$(VENV)-$$env/bin/python -m coverage run -m pytest -q tests/$$env || exit 1; \
+	done
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --fail-under=96.5
 
 mutants: $(VENV)/.test.stamp
 	@$(BIN)/python tests/mutants.py $(ARGS)
+
+spec-mutants: $(VENV)/.test.stamp
+	@$(BIN)/python tests/spec_mutants.py $(ARGS)
 
 attack: $(VENV)/.test.stamp
 	@$(BIN)/python tests/support/attack.py $(ARGS)

@@ -9,6 +9,8 @@ import copy
 import itertools
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -408,6 +410,42 @@ def test_every_rule_has_a_case_or_a_reason_for_none():
     assert len(excepted) == len(set(excepted))
     assert cased <= set(EVERY_RULE)
     assert all(case["why"] for case in every_case)
+
+
+def test_the_cases_notice_each_broken_rule():
+    """
+    As the README says; a rule that cases name is broken by a mutant, or has a reason why not.
+    """
+    run = subprocess.run(
+        [sys.executable, Path(__file__).with_name("spec_mutants.py")], capture_output=True, text=True, timeout=600
+    )
+    *lines, last = run.stdout.splitlines()
+    noticed, of = map(int, re.findall(r"\d+", last)[:2])
+
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert f"notice {noticed} of {of} mutants" in text_of("README.md")
+    broken = {rule for line in lines if not line.startswith("not broken") for rule in rules_between(line[9:19])}
+    assert cased_rules() - broken == set(re.findall(r"^not broken ([A-Z]\d+)", run.stdout, re.MULTILINE))
+
+
+def rules_between(text):
+    """
+    The rules in a text such as "E17 E1", "W12.3" or "S3 to S8".
+    """
+    found = re.findall(r"([A-Z])(\d+)", text)
+    if " to " in text:
+        letter, first, last = found[0][0], int(found[0][1]), int(found[1][1])
+        return {f"{letter}{number}" for number in range(first, last + 1)}
+    return {f"{letter}{number}" for letter, number in found}
+
+
+def cased_rules():
+    """
+    The rules that a case names which this library runs.
+    """
+    suites = [load(path) for path in (SPECS / "vectors").rglob("*.json") if path.name != "suite.schema.json"]
+    ours = [case for suite in suites if suite["ours"] for case in suite["cases"]]
+    return {rule for case in ours for rule in (case["rule"], *case.get("also", ()))}
 
 
 @pytest.mark.parametrize("path", SUITES, ids=name_of)

@@ -252,7 +252,7 @@ def test_counts():
     """
     cases = [case for suite in SUITES for case in suite["cases"]]
 
-    assert len(cases) == len({case["case"] for case in cases}) == 227
+    assert len(cases) == len({case["case"] for case in cases}) == 232
     assert [suite["suite"] for suite in SUITES if not suite["ours"]] == ["older-shape"]
     assert {case["input"]["protocol"] for case in cases if case["basis"] == "changelog"} == {"0.5"}
 
