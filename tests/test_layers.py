@@ -47,6 +47,8 @@ AT_FIRST_USE = {
     "gateway/_listen.py": {"uvicorn"},
     # For a server that asks for a login.
     "gateway/_oauth.py": {"mcp"},
+    # Colours, where it is installed.
+    "check/_terminal.py": {"rich"},
     # For ``--otel``.
     "gateway/_telemetry.py": {"opentelemetry"},
     "dialects/_redis.py": {"redis"},

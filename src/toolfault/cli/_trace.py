@@ -112,7 +112,7 @@ class Trace:
         if describe is None:
             return
         known = dict(frame.f_locals)
-        rule = describe(known, value)
+        rule = _describe(describe, known, value, frame.f_code.co_qualname)
         if rule is not None:
             self.steps.append(Step(value, rule, known.get("verdict")))
 
@@ -150,6 +150,16 @@ class Trace:
         near = [step for step in made if _code_in(step.value) is verdict.code]
         decisive = same or near
         return decisive[-1].rule if decisive else None
+
+
+def _describe(describe: Describe, known: Locals, value: Any, name: str) -> Rule | None:
+    """
+    Return the rule of a step; what goes wrong here must not look like a fault of the answer.
+    """
+    try:
+        return describe(known, value)
+    except Exception:  # noqa: BLE001 -- it would be raised in the step that is watched
+        return Rule("step", "toolfault", name)
 
 
 def _verdict_in(value: Any) -> Verdict | None:
@@ -257,8 +267,8 @@ def _word(known: Locals, _: Any) -> Rule:
     return Rule("error word", "_meanings/words.py", _quote(known["word"]))
 
 
-def _own_word(known: Locals, _: Any) -> Rule | None:
-    if known["told"] is not None:
+def _own_word(known: Locals, value: Any) -> Rule | None:
+    if value is not known["verdict"]:
         return None
     return Rule("code of the contract", "_codes.py", _quote(known["self"].word))
 
@@ -279,7 +289,7 @@ def _envelope(place: str) -> Describe:
 
 def _claim(known: Locals, _: Any) -> Rule:
     claim = known["self"]
-    members = [name for name in _CLAIMED if getattr(claim, name) is not None]
+    members = [name for name in _CLAIMED if getattr(claim, name) not in (None, "")]
     where = f"in {known['found_in']}, with {', '.join(members)}"
     return Rule("incomplete envelope or error object", "_read/partial.py", where)
 

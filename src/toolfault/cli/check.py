@@ -12,14 +12,34 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from toolfault._options import did_you_mean
+from toolfault.check._baseline import (
+    BaselineError,
+    Compared,
+    Known,
+    compare_with,
+    read_baseline,
+    write_baseline,
+)
 from toolfault.check._calls import CallsError, load_calls
 from toolfault.check._client import NotStartedError, StdioClient
-from toolfault.check._model import LEVELS, ExitCode, Outcome, Report, to_json
+from toolfault.check._formats import (
+    FORMATS,
+    FilesError,
+    refuse_unwritable,
+    to_json_text,
+    write_files,
+)
+from toolfault.check._model import LEVELS, ExitCode, Report
 from toolfault.check._plan import OpenClient, OptionError, Options
 from toolfault.check._run import Run, describe
+from toolfault.check._summary import plain
+from toolfault.check._terminal import ProgressLine, write_report
+from toolfault.cli._check_config import Config, read_check_config
+from toolfault.cli._toml import TomlError
 from toolfault.cli.gateway import UsageError, parse_header, read_headers
 
 
@@ -51,6 +71,15 @@ options:
   --through-gateway      check the server alone and behind 'toolfault gateway', side by side
   --dry-run              show what would be sent, and call no tool
   --json                 print the report as JSON
+  --junit FILE           write JUnit XML: a case per check and tool
+  --markdown FILE        write Markdown; "$GITHUB_STEP_SUMMARY" is added to
+  --html FILE            write one page that needs nothing else
+  --badge FILE           write an SVG; a name in .json: JSON for an endpoint badge of shields.io
+  --sarif FILE           write SARIF 2.1.0
+  --baseline FILE        fail on new findings only, and on entries that are no longer true
+  --update-baseline      write all failures into the baseline
+  --config FILE          read options from the table [check] of FILE; without it from
+                         toolfault.toml, or from [tool.toolfault.check] of pyproject.toml
 
 exit codes: 0 the level is reached, 1 findings, 2 usage, 3 the server did not start,
             4 nothing could be provoked
@@ -59,6 +88,7 @@ examples:
   toolfault check -- python server.py
   toolfault check --level 3 --tool search -- npx -y some-mcp-server
   toolfault check --json https://example.com/mcp > report.json
+  toolfault check --level 2 --baseline known.json --markdown "$GITHUB_STEP_SUMMARY"
 """
 
 _SCHEMES: Final = ("http://", "https://")
@@ -71,12 +101,16 @@ _SHARE: Final = 0.8
 
 
 class _Parser(argparse.ArgumentParser):
+    #: The file whose options are parsed; "" for those of the command line.
+    source = ""
+
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"toolfault check: {message}; see toolfault check --help.\n")
+        where = f"{self.source}: " if self.source else ""
+        sys.stderr.write(f"toolfault check: {where}{message}; see toolfault check --help.\n")
         raise SystemExit(ExitCode.USAGE)
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def _make_parser() -> _Parser:
     parser = _Parser(prog="toolfault check", add_help=False, allow_abbrev=False)
     parser.add_argument("--help", "-h", action="store_true")
     parser.add_argument("--level", type=int, choices=tuple(LEVELS), default=1)
@@ -92,6 +126,11 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--through-gateway", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--json", action="store_true")
+    for name in FORMATS:
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--baseline")
+    parser.add_argument("--update-baseline", action="store_true")
+    parser.add_argument("--config")
     return parser
 
 
@@ -132,14 +171,19 @@ def main(arguments: Sequence[str]) -> int:
         arguments: The command line behind ``toolfault check``.
     """
     parser = _make_parser()
-    given, target = _parse(parser, arguments)
-    if given.help or not arguments:
-        (sys.stdout if given.help else sys.stderr).write(_HELP)
-        return ExitCode.CLEAN if given.help else ExitCode.USAGE
+    said, words = _parse(parser, arguments)
+    if said.help:
+        sys.stdout.write(_HELP)
+        return ExitCode.CLEAN
     try:
+        given, config = _with_config(parser, said)
+        target = words or list(config.target)
+        if not arguments and not target:
+            sys.stderr.write(_HELP)
+            return ExitCode.USAGE
         _refuse_missing(target)
         return _check(given, target)
-    except (OptionError, CallsError, UsageError) as exc:
+    except (OptionError, CallsError, UsageError, TomlError, BaselineError, FilesError) as exc:
         parser.error(str(exc))
     except NotStartedError as exc:
         sys.stderr.write(f"toolfault check: {exc}\n")
@@ -150,11 +194,12 @@ def _parse(
     parser: argparse.ArgumentParser, arguments: Sequence[str]
 ) -> tuple[argparse.Namespace, list[str]]:
     """
-    Return the options, and the command behind the first ``--`` or the URL.
+    Return what the command line says, None for the rest, and the command or the URL.
     """
     given = list(arguments)
     place = given.index("--") if "--" in given else len(given)
-    options, rest = parser.parse_known_args(given[:place])
+    unsaid = dict.fromkeys(vars(parser.parse_args([])))
+    options, rest = parser.parse_known_args(given[:place], argparse.Namespace(**unsaid))
     command = given[place + 1 :]
     urls = [word for word in rest if word.startswith(_SCHEMES)]
     for word in rest:
@@ -163,6 +208,27 @@ def _parse(
     if len(urls) + bool(command) > 1:
         parser.error("give one URL, or a command behind --")
     return options, command or urls
+
+
+def _with_config(parser: _Parser, said: argparse.Namespace) -> tuple[argparse.Namespace, Config]:
+    """
+    Return the options, of which those of the command line replace those of a project's file.
+
+    Raises:
+        TomlError: As `read_check_config`.
+    """
+    defaults = vars(parser.parse_args([]))
+    # "break" is a keyword.
+    known = {
+        name.removesuffix("s") if name == "breaks" else name.replace("_", "-"): value
+        for name, value in defaults.items()
+    }
+    config = read_check_config(said.config, known, Path.cwd())
+    parser.source = config.file
+    options = vars(parser.parse_args(config.words))
+    parser.source = ""
+    options |= {name: value for name, value in vars(said).items() if value is not None}
+    return argparse.Namespace(**options), config
 
 
 def _describe_unknown(word: str) -> str:
@@ -195,17 +261,67 @@ def _check(given: argparse.Namespace, target: list[str]) -> int:
     run = _make_run(target, options, headers)
     if given.dry_run:
         return _show_plan(run)
-    report = run.check()
-    reports = [report]
+    files = {name: getattr(given, name) for name in FORMATS if getattr(given, name)}
+    refuse_unwritable(files)
+    baseline = _read_baseline(given)
+    runs = [run]
     if given.through_gateway:
-        behind = _behind_gateway(target, options, headers)
-        reports.append(_make_run(behind, options, {}).check())
-    if given.json:
-        found: Any = [to_json(one) for one in reports] if len(reports) > 1 else to_json(report)
-        sys.stdout.write(json.dumps(found, indent=2) + "\n")
-    else:
-        sys.stdout.write("\n".join(_describe(one) for one in reports))
-    return reports[-1].exit_code
+        runs.append(_make_run(_behind_gateway(target, options, headers), options, {}))
+    reports = _run_all(runs)
+    if given.update_baseline:
+        count = write_baseline(given.baseline, reports)
+        sys.stderr.write(f"{given.baseline}: {count} known findings\n")
+        baseline = read_baseline(given.baseline)
+    compared = [compare_with(report, baseline) for report in reports]
+    return _publish(compared, files, as_json=given.json)
+
+
+def _read_baseline(given: argparse.Namespace) -> frozenset[Known]:
+    if given.update_baseline:
+        if not given.baseline:
+            raise UsageError("--update-baseline needs --baseline FILE")
+        return frozenset()
+    return read_baseline(given.baseline) if given.baseline else frozenset()
+
+
+def _run_all(runs: Sequence[Run]) -> list[Report]:
+    line = ProgressLine(sys.stderr, os.environ)
+    reports: list[Report] = []
+    try:
+        for run in runs:
+            run.progress = line
+            reports.append(run.check())
+    finally:
+        line.close()
+    return reports
+
+
+def _publish(compared: Sequence[Compared], files: Mapping[str, str], *, as_json: bool) -> int:
+    """
+    Write reports wherever they were asked for; return the exit code of the last.
+
+    Raises:
+        FilesError: A file can't be written.
+    """
+    reports = [one.report for one in compared]
+    write_files(compared, files, os.environ.get("GITHUB_STEP_SUMMARY"))
+    try:
+        if as_json:
+            sys.stdout.write(to_json_text(reports))
+        else:
+            write_report(reports, sys.stdout)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on, as behind "head"; the interpreter would complain at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    last = compared[-1]
+    if last.known:
+        for entry in last.new:
+            sys.stderr.write(f"new: {plain(entry)}\n")
+        sys.stderr.write(f"{last.known} findings are known, {len(last.new)} are new\n")
+    for entry in last.stale:
+        sys.stderr.write(f"the baseline has an entry that is no longer true: {plain(entry)}\n")
+    return last.exit_code
 
 
 def _is_url(target: Sequence[str]) -> bool:
@@ -256,23 +372,3 @@ def _show_plan(run: Run) -> int:
     for name, reason in plan.reasons.items():
         sys.stdout.write(json.dumps({"tool": name, "not_provoked": reason}) + "\n")
     return ExitCode.CLEAN
-
-
-def _describe(report: Report) -> str:
-    """
-    Return a report as plain text.
-    """
-    reached = report.reached_level
-    lines = [f"{report.server} ({report.protocol}): level {reached}{_name_of(reached)}"]
-    for result in report.results:
-        if result.outcome in (Outcome.PASS, Outcome.NOT_PROVOKED):
-            continue
-        where = f" {result.tool}" if result.tool else ""
-        lines.append(f"{result.outcome.value.upper()} {result.check}{where}")
-        lines += [f"    {finding.provocation}: {finding.fault}" for finding in result.findings[:3]]
-    counts = ", ".join(f"{report.count(outcome)} {outcome.value}" for outcome in Outcome)
-    return "\n".join([*lines, counts, ""])
-
-
-def _name_of(level: int) -> str:
-    return f" ({LEVELS[level]})" if level else ""

@@ -10,8 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolfault.gateway._calls import is_array
 from toolfault.gateway._options import Options
@@ -440,18 +439,12 @@ def read_config(file: str) -> dict[str, list[Any]]:
     Raises:
         UsageError: The file can't be read, or holds an unknown option.
     """
-    import tomllib  # noqa: PLC0415 -- only where there is such a file
+    from toolfault.cli._toml import TomlError, read_table  # noqa: PLC0415 -- only where there is such a file
 
     try:
-        document = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as exc:
-        raise UsageError(f"can't read {file!r}: {exc.strerror}") from None
-    except ValueError as exc:
-        raise UsageError(f"{file!r} is not valid TOML: {exc}") from None
-    table: Any = document.get("gateway", {})
-    if not isinstance(table, dict):
-        raise UsageError(f"gateway in {file!r} must be a table: write [gateway]")
-    named = cast("dict[str, Any]", table)
+        named = read_table(file, "gateway") or {}
+    except TomlError as exc:
+        raise UsageError(str(exc)) from None
     return {name: _config_values(name, value) for name, value in named.items()}
 
 
