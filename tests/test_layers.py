@@ -49,6 +49,8 @@ AT_FIRST_USE = {
     "gateway/_oauth.py": {"mcp"},
     # Colours, where it is installed.
     "check/_terminal.py": {"rich"},
+    # For an upstream behind HTTPS_PROXY; mcp installs it.
+    "check/_certificates.py": {"cryptography"},
     # For ``--otel``.
     "gateway/_telemetry.py": {"opentelemetry"},
     "dialects/_redis.py": {"redis"},

@@ -128,7 +128,7 @@ class Run:
             yield from self._provoke_with({}, provocations, is_modern=is_modern)
             return
         with closing(BrokenUpstream()) as upstream:
-            env = make_env(self.options.breaks, upstream.url)
+            env = make_env(self.options.breaks, upstream)
             for provocation in provocations:
                 upstream.behave(behaviour)
                 for exchange in self._provoke_with(env, [provocation], is_modern=is_modern):
@@ -228,19 +228,20 @@ def has_broken(exchange: Exchange) -> bool:
     return not exchange.is_alive or (must_answer and not exchange.answers)
 
 
-def make_env(variables: Sequence[str], url: str) -> dict[str, str]:
+def make_env(variables: Sequence[str], upstream: BrokenUpstream) -> dict[str, str]:
     """
     Return the environment variables that point a process to a broken upstream.
 
     Args:
         variables: The names that the operator gives.
-        url: Where the upstream is.
+        upstream: The upstream.
     """
-    env = dict.fromkeys(variables, url)
+    env = dict.fromkeys(variables, upstream.url)
     for name in variables:
         if name.upper().endswith("_PROXY"):
             # Libraries read either spelling, and skip the proxy for what NO_PROXY names.
-            env |= {name.lower(): url, name.upper(): url, "NO_PROXY": "", "no_proxy": ""}
+            env |= {name.lower(): upstream.url, name.upper(): upstream.url}
+            env |= {"NO_PROXY": "", "no_proxy": "", **upstream.environment}
     return env
 
 

@@ -1,7 +1,8 @@
 """
 A broken upstream on the loopback interface: what a server under check talks to instead of its own.
 
-Rule 1: it listens on 127.0.0.1 only, contacts nobody, and keeps nothing that it reads.
+Rule 1: it listens on 127.0.0.1 only, contacts nobody, and keeps nothing that it reads; behind
+HTTPS_PROXY it is every host, with certificates of its own.
 Rule 2: only what was answered with the behaviour counts as a request, so that a server that never
 came is known.
 """
@@ -19,6 +20,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from toolfault._codes import McpErrorCode
+from toolfault.check._certificates import Authority
 from toolfault.check._model import Expected, Kind, Provocation
 
 
@@ -93,10 +95,6 @@ _ALL: Final = (
 
 BEHAVIOURS: Final[Mapping[str, Behaviour]] = {behaviour.name: behaviour for behaviour in _ALL}
 
-#: Behaviours that an HTTPS proxy can show before there is a tunnel; the others need what only the
-#: upstream itself can send.
-_WITHOUT_TUNNEL: Final = frozenset({"503", "silence", "reset"})
-
 
 def upstream_provocations(tool: str, arguments: Mapping[str, Any]) -> tuple[Provocation, ...]:
     """
@@ -138,6 +136,7 @@ class BrokenUpstream:
         self._behaviour = BEHAVIOURS["503"]
         self._requests = 0
         self._tunnels = 0
+        self._authority: Authority | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=_MAX_CONNECTIONS)
         self._port: int = self._listener.getsockname()[1]
@@ -156,6 +155,17 @@ class BrokenUpstream:
         return f"http://127.0.0.1:{self._port}"
 
     @property
+    def environment(self) -> Mapping[str, str]:
+        """
+        The variables that make a process trust the upstream's certificates, for HTTPS_PROXY.
+
+        Without them an upstream behind HTTPS_PROXY refuses tunnels.
+        """
+        if self._authority is None:
+            self._authority = _make_authority()
+        return {} if self._authority is None else self._authority.environment
+
+    @property
     def requests(self) -> int:
         """
         How many requests were answered with the behaviour since it was chosen.
@@ -165,7 +175,7 @@ class BrokenUpstream:
     @property
     def tunnels(self) -> int:
         """
-        How many HTTPS connections were asked for that could not show the behaviour.
+        How many HTTPS connections a proxy was asked for.
         """
         return self._tunnels
 
@@ -194,8 +204,8 @@ class BrokenUpstream:
             return ""
         if self._tunnels:
             return (
-                "The server reaches its upstream over HTTPS; a proxy can't answer"
-                f" {self._behaviour.name} there. Name the variable that holds the upstream's URL."
+                "The server reaches its upstream over HTTPS, and did not trust the certificate of"
+                " the broken one; name the variable that holds the upstream's URL."
             )
         return f"The server sent no request to the address in {variable}."
 
@@ -208,6 +218,8 @@ class BrokenUpstream:
                 # It has ended meanwhile.
                 self._loop.call_soon_threadsafe(self._stopped.set)
             self._thread.join()
+        if self._authority is not None:
+            self._authority.close()
 
     def __enter__(self) -> Self:
         """
@@ -265,19 +277,47 @@ class BrokenUpstream:
             # The hello of TLS, or no HTTP at all: it would wait for an answer of its own kind.
             return
         head = first + await reader.readuntil(b"\r\n\r\n")
-        method = head.split(b" ", 1)[0].upper()
-        behaviour = self._behaviour
-        if method == b"CONNECT" and behaviour.name not in _WITHOUT_TUNNEL:
-            self._tunnels += 1
-            await _respond(writer, _NO_TUNNEL, method)
-            return
+        method, _, rest = head.partition(b" ")
+        if method.upper() != b"CONNECT":
+            await self._break(reader, writer, method.upper())
+        elif await self._open_tunnel(rest.partition(b" ")[0], writer):
+            head = await reader.readuntil(b"\r\n\r\n")
+            await self._break(reader, writer, head.partition(b" ")[0].upper())
+
+    async def _open_tunnel(self, target: bytes, writer: asyncio.StreamWriter) -> bool:
+        """
+        Speak TLS as the host that a client of a proxy asks for; return whether that is possible.
+        """
+        # Until the first request it is not known whether the client takes the certificate.
+        self._tunnels += 1
+        host = target.decode("ascii", "replace").rpartition(":")[0].strip("[]")
+        context = None if self._authority is None else self._authority.context_for(host)
+        if context is None:
+            await _respond(writer, _NO_TUNNEL, b"CONNECT")
+            return False
+        writer.write(b"HTTP/1.1 200 Connection Established\r\n\r\n")
+        await writer.start_tls(context)
+        return True
+
+    async def _break(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: bytes
+    ) -> None:
         self._requests += 1
+        behaviour = self._behaviour
         if behaviour.is_reset:
             _reset(writer)
             return
         if behaviour.status:
             await _respond(writer, behaviour, method)
         await _read_on(reader)
+
+
+def _make_authority() -> Authority | None:
+    try:
+        return Authority()
+    except ImportError:
+        # mcp installs cryptography; without it, HTTPS can't be broken.
+        return None
 
 
 #: What a proxy says that has no way to the upstream.
@@ -302,7 +342,8 @@ async def _respond(writer: asyncio.StreamWriter, behaviour: Behaviour, method: b
     if method != b"HEAD":
         writer.write(behaviour.body)
     await writer.drain()
-    writer.write_eof()
+    if writer.can_write_eof():
+        writer.write_eof()
 
 
 _REASONS: Final[Mapping[int, str]] = {
