@@ -413,7 +413,8 @@ def _read_alone(obj: Mapping[Any, Any]) -> Claim:
     Return the claim of an object without those in it.
     """
     retryable = take_first(obj, _RETRYABLE_NAMES, as_flag)
-    own_shape = retryable is not None and is_text(obj.get("category"))
+    texts = (obj.get("category"), obj.get("message"))
+    own_shape = retryable is not None and all(map(is_text, texts))
     word, own = _word(obj, own_shape=own_shape)
     claim = Claim(
         word=word,
