@@ -398,7 +398,8 @@ def _no_path(view: View) -> Said:
 
 
 _MARKUP: Final = re.compile(
-    r"(?i)<!doctype html|<html[\s>]|<head[\s>]|<body[\s>]|<script[\s>]"
+    # A parser that quotes the beginning of a page does not send the page.
+    r"(?i)<!doctype html|<html[^<>]{0,200}>\s*<(?:head|body)[\s>]|<body[\s>]|<script[\s>]"
     r"|</(?:html|head|body|title|h[1-6]|p|div|span|center|script|style)>"
 )
 _CONTROL: Final = re.compile(
@@ -426,9 +427,11 @@ def _honest_cause(view: View) -> Said:
     codes = view.exchange.provocation.expected.codes
     if not codes or not view.is_from_outside or not view.message or view.kind is Kind.CANCELLED:
         return None
-    if view.is_success:
+    # That a failure is not flagged is another check's business.
+    fault = view.suspicion if view.is_success else view.fault
+    if fault is None and view.is_success:
         return [Fault("The call looks like a success.")]
-    code = McpErrorCode.UNKNOWN if view.fault is None else view.fault.code
+    code = McpErrorCode.UNKNOWN if fault is None else fault.code
     if code in codes:
         return []
     wanted = " or ".join(sorted(codes))

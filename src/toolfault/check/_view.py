@@ -138,12 +138,19 @@ class View:
         """
         return self.is_success and as_flag(self.result.get("isError")) is True
 
-    @cached_property
+    @property
     def is_suspect(self) -> bool:
         """
         Whether the result is not flagged, and says that the call failed.
         """
-        return self.is_success and (self.is_misspelled or suspect(self.result) is not None)
+        return self.is_misspelled or self.suspicion is not None
+
+    @cached_property
+    def suspicion(self) -> ToolFault | None:
+        """
+        The failure that a result without a flag looks like; None if it looks like none.
+        """
+        return suspect(self.result) if self.is_success else None
 
     @property
     def shows_failure(self) -> bool:
@@ -252,7 +259,7 @@ class View:
         """
         if self.exchange.provocation.upstream:
             return bool(self.exchange.upstream_requests)
-        return self.kind is Kind.AUTHOR
+        return self.kind in (Kind.UPSTREAM, Kind.AUTHOR)
 
 
 def _is_envelope(body: object) -> bool:
