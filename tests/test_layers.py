@@ -29,7 +29,7 @@ LAYERS = [
     {"gateway"},
     {"check"},
     {"testing"},
-    {"cli"},
+    {"cli", "pytest_plugin"},
     {"__main__"},
 ]
 HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
@@ -47,6 +47,9 @@ AT_FIRST_USE = {
     "gateway/_listen.py": {"uvicorn"},
     # For a server that asks for a login.
     "gateway/_oauth.py": {"mcp"},
+    # A server of the test's own process.
+    "check/_memory.py": {"mcp"},
+    "pytest_plugin.py": {"pytest"},
     # Colours, where it is installed.
     "check/_terminal.py": {"rich"},
     # For an upstream behind HTTPS_PROXY; mcp installs it.

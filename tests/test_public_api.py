@@ -24,6 +24,7 @@ MODULES = [
     "toolfault.errors",
     "toolfault.hooks",
     "toolfault.hosting",
+    "toolfault.pytest_plugin",
     "toolfault.testing",
     "toolfault.dialects",
     "toolfault.dialects.a2a",

@@ -1,23 +1,40 @@
 """
-Helpers for tests of servers and clients: assert on failures, and make them.
+Helpers for tests of servers and clients: assert on failures, make them, and check a whole server.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import io
+import math
 import sys
 from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
+import anyio.to_thread
+
 from toolfault._codes import McpErrorCategory, McpErrorCode, category_named, code_named
+from toolfault._names import publish as _publish
+from toolfault._options import seconds, several
 from toolfault._read.parse import parse
 from toolfault._retry.retry import Retry
 from toolfault._verdict import Origin, Outcome
+from toolfault.check._model import Report
 from toolfault.errors import ToolFault
 
 
-__all__ = ["FailingTool", "assert_fault", "no_waits"]
+__all__ = [
+    "FailingTool",
+    "Report",
+    "assert_fault",
+    "assert_level",
+    "check",
+    "check_async",
+    "no_waits",
+]
+
+_publish({"Report": Report}, __name__)
 
 
 def assert_fault(
@@ -170,3 +187,121 @@ def no_waits(retry: Retry | None = None, waits: list[float] | None = None) -> Re
     return dataclasses.replace(
         retry or Retry(), sleep=skip, sleep_sync=skipped.append, random=lambda: 0.0
     )
+
+
+# ---- whole servers
+
+
+def check(
+    server: object,
+    *,
+    level: int = 1,
+    tools: Iterable[str] = (),
+    allow_write: Iterable[str] = (),
+    has_upstream: bool = True,
+    timeout: float = 5.0,
+    total: float = 120.0,
+) -> Report:
+    """
+    Return the report of ``toolfault check`` on a server of this process.
+
+    The server runs in a thread with an event loop of its own. No tool is called with arguments that
+    its schema allows. The ids of the checks, the levels and what is sent are those of the command.
+
+    Args:
+        server: An ``MCPServer``, a ``FastMCP`` or a low-level ``Server``, or a function that
+            returns a new one for each connection.
+        level: The level to reach, 1 to 5; see `assert_level`.
+        tools: Tools that only read, although they have no ``readOnlyHint``.
+        allow_write: Tools that may be provoked although they write.
+        has_upstream: Whether the server calls other services, whose outages it has to tell apart.
+        timeout: Seconds for each answer.
+        total: Seconds for the whole check.
+
+    Raises:
+        TypeError: *server* is not a server.
+        ValueError: An option has a value that it can't have.
+    """
+    from toolfault.check._memory import check_in_memory  # noqa: PLC0415 -- needs the checker
+    from toolfault.check._plan import OptionError, Options  # noqa: PLC0415 -- as above
+
+    if type(level) is not int or not 1 <= level <= 5:
+        raise ValueError(f"level must be 1 to 5, not {level!r}")
+    for name, value in {"timeout": timeout, "total": total}.items():
+        seconds(name, math.nan if value is None else value)  # pyright: ignore[reportUnnecessaryComparison] -- a user's value
+    options = Options(
+        level=level,
+        timeout=timeout,
+        start=timeout,
+        total=total,
+        tools=frozenset(several("tools", tools)),
+        writing=frozenset(several("allow_write", allow_write)),
+        has_upstream=has_upstream,
+    )
+    try:
+        return check_in_memory(server, options)
+    except OptionError as exc:
+        raise ValueError(str(exc)) from None
+
+
+async def check_async(
+    server: object,
+    *,
+    level: int = 1,
+    tools: Iterable[str] = (),
+    allow_write: Iterable[str] = (),
+    has_upstream: bool = True,
+    timeout: float = 5.0,  # noqa: ASYNC109 -- of each answer, as in `check`
+    total: float = 120.0,
+) -> Report:
+    """
+    Return what `check` returns, without blocking the event loop.
+
+    Args:
+        server: As for `check`; its tools run in another event loop than the caller's.
+        level: As for `check`.
+        tools: As for `check`.
+        allow_write: As for `check`.
+        has_upstream: As for `check`.
+        timeout: As for `check`.
+        total: As for `check`.
+
+    Raises:
+        TypeError: As for `check`.
+        ValueError: As for `check`.
+    """
+
+    def run() -> Report:
+        return check(
+            server,
+            level=level,
+            tools=tools,
+            allow_write=allow_write,
+            has_upstream=has_upstream,
+            timeout=timeout,
+            total=total,
+        )
+
+    return await anyio.to_thread.run_sync(run)
+
+
+def assert_level(report: Report, level: int | None = None) -> None:
+    """
+    Fail the test with the findings if a report does not reach a level.
+
+    Args:
+        report: What `check` returned.
+        level: The level. None: the one that `check` was asked for.
+
+    Raises:
+        AssertionError: A check of the level or of one below failed, or was not provoked.
+    """
+    __tracebackhide__ = True
+    from toolfault.check._terminal import write_report  # noqa: PLC0415 -- only failures need it
+
+    wanted = report.asked_level if level is None else level
+    if report.reached_level >= wanted:
+        return
+    text = io.StringIO()
+    write_report([dataclasses.replace(report, asked_level=wanted)], text)
+    raise AssertionError(f"level {wanted} is not reached\n{text.getvalue()}")

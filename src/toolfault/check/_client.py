@@ -14,7 +14,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from toolfault.check._model import Answer, Exchange, Kind, Provocation
 from toolfault.check._wire import (
@@ -63,6 +63,37 @@ class NotStartedError(Exception):
     """
     The server did not start, or did not finish its handshake; the text says why.
     """
+
+
+class Served(Protocol):
+    """
+    A server that runs: a process, or a thread of this one.
+    """
+
+    @property
+    def stdout(self) -> int:
+        """
+        The file descriptor of what it writes.
+        """
+        ...
+
+    def write(self, data: bytes) -> bool:
+        """
+        Write all of a line, and tell whether it may have been read whole. May block.
+        """
+        ...
+
+    def stop(self, grace: float) -> object:
+        """
+        End it.
+        """
+        ...
+
+    def describe_end(self) -> str:
+        """
+        Return how it ended, as the rest of a sentence.
+        """
+        ...
 
 
 class Client(ABC):
@@ -173,7 +204,7 @@ class StdioClient(Client):
         self._noise: list[bytes] = []
         self._has_ended = False
         self._is_closed = False
-        self._child: Child | None = None
+        self._child: Served | None = None
         self._threads: list[threading.Thread] = []
         self._said = b""
 
@@ -257,7 +288,7 @@ class StdioClient(Client):
 
     # ---- reading and writing
 
-    def _start(self) -> Child:
+    def _start(self) -> Served:
         theirs, ours = os.pipe()
         try:
             child = Child(self._command, env=self._env, stderr=ours)
