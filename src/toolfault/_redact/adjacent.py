@@ -17,17 +17,20 @@ from toolfault._redact.words import (
     COOKIE,
     HEADER,
     LIKELY,
+    NOWHERE,
     PHRASE,
     PUBLIC,
     REMOVED,
     SECRET,
     STORED,
     WEAK,
+    Span,
+    is_named_secret,
     is_numbered_name,
     is_reference,
     is_secret,
-    is_sentence,
     looks_chosen,
+    remove_spans,
     strength_of,
 )
 from toolfault._text import pattern
@@ -62,16 +65,8 @@ def redact_beside(text: str) -> str:
     Return a text without what looks like a secret and stands right after the name of one.
     """
     mirrored = text[::-1]
-    parts: list[str] = []
-    done = 0
-    for end_of_name in pattern(_NAME_END).finditer(_lower(text)):
-        if end_of_name.start() < done:
-            continue
-        start, end = _value_beside(text, mirrored, end_of_name)
-        if start < end:
-            parts += text[done:start], REMOVED
-            done = end
-    return "".join((*parts, text[done:])) if parts else text
+    ends_of_names = pattern(_NAME_END).finditer(_lower(text))
+    return remove_spans(text, ends_of_names, lambda end: _value_beside(text, mirrored, end))
 
 
 def _lower(text: str) -> str:
@@ -82,22 +77,22 @@ def _lower(text: str) -> str:
     return "".join(character.lower() if character.isascii() else character for character in text)
 
 
-def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> tuple[int, int]:
+def _value_beside(text: str, mirrored: str, name_end: re.Match[str]) -> Span:
     joint = pattern(_JOINT).match(text, name_end.end())
-    if joint is None:
-        return 0, 0
-    name = name_before(text, mirrored, name_end.end())
-    if name is None or name.strength in (PUBLIC, WEAK, CODE, HEADER, COOKIE, PHRASE):
-        return 0, 0
-    if joint[0].isspace() and name_end[0] in _VERBS:
-        return 0, 0
+    if joint is None or (joint[0].isspace() and name_end[0] in _VERBS):
+        return NOWHERE
     value = pattern(_VALUE).match(text, joint.end())
     if value is None or REMOVED in value[0]:
-        return 0, 0
+        return NOWHERE
+    name = name_before(text, mirrored, name_end.end())
     core = _core(value[0])
-    if _is_harmless(core, joint[0], name.strength):
-        return 0, 0
+    if name.strength in _SILENT or _is_harmless(core, joint[0], name.strength):
+        return NOWHERE
     return value.start(), value.start() + len(core)
+
+
+#: Names that say nothing of what stands beside them.
+_SILENT: Final = (PUBLIC, WEAK, CODE, HEADER, COOKIE, PHRASE)
 
 
 def _is_harmless(value: str, joint: str, strength: int) -> bool:
@@ -134,23 +129,15 @@ def redact_members(text: str) -> str:
     """
     Return a text without values whose names are values of a member beside them.
     """
-    parts: list[str] = []
-    done = 0
-    for found in pattern(_MEMBERS).finditer(text):
-        start, end = _member_value(text, found)
-        if start < end:
-            parts += text[done:start], REMOVED
-            done = end
-    return "".join((*parts, text[done:])) if parts else text
+    members = pattern(_MEMBERS).finditer(text)
+    return remove_spans(text, members, lambda found: _member_value(text, found))
 
 
-def _member_value(text: str, found: re.Match[str]) -> tuple[int, int]:
+def _member_value(text: str, found: re.Match[str]) -> Span:
     strength = strength_of(found[1])
-    if strength in (PUBLIC, CODE):
-        return 0, 0
     value = pattern(_QUOTED_MEMBER if found[2] else _BARE_MEMBER).match(text, found.end())
-    if value is None or is_sentence(value[0]) or not is_secret(value[0], strength):
-        return 0, 0
+    if value is None or not is_named_secret(value[0], strength):
+        return NOWHERE
     if strength == HEADER:
         return authorization(text, found.end(), None)
     return value.span()
@@ -208,11 +195,11 @@ def redact_logins(text: str) -> str:
 
 def _redact_login(found: re.Match[str]) -> str:
     # The arguments of a call are a user and a password; in prose they may be names of fields.
-    is_call = found[2] is None or "=" in found[2]
-    is_name = strength_of(found[3]) != PUBLIC and is_secret(found[3], LIKELY) and found[3].islower()
-    if not is_call and (is_name or not is_secret(found[3], LIKELY)):
-        return found[0]
-    return found[1] + REMOVED
+    is_call = "=" in (found[2] or "=")
+    is_name = strength_of(found[3]) != PUBLIC and found[3].islower()
+    if is_call or (is_secret(found[3], LIKELY) and not is_name):
+        return found[1] + REMOVED
+    return found[0]
 
 
 # ---- a column of a table
@@ -270,9 +257,6 @@ def _read_header(line: str) -> tuple[str, list[int]]:
 
 def _redact_cell(cell: str, strength: int) -> str:
     found = pattern(_CELL).fullmatch(cell)
-    if found is None or strength in (PUBLIC, CODE):
-        return cell
-    value = found[2]
-    if is_sentence(value) or not is_secret(value, strength) or " " in value:
+    if found is None or " " in found[2] or not is_named_secret(found[2], strength):
         return cell
     return f"{found[1]}{REMOVED}{found[3]}"

@@ -9,6 +9,7 @@ like one; so does a position, or the standard input, only to those in `_POSITION
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from toolfault._redact.words import (
@@ -17,6 +18,7 @@ from toolfault._redact.words import (
     REMOVED,
     SECRET,
     WEAK,
+    any_of,
     is_prose,
     is_reference,
     is_secret,
@@ -162,10 +164,8 @@ _PLACES: Final = (
     _after_flag("mosquitto", "mosquitto_[a-z]{2,4}", "P", _EITHER),
     _place("xfreerdp", rf"\bxfreerdp{_NEXT}{_ARGUMENTS}/p:", is_flag=True),
 )
-#: One of these stands in each text with such a command.
-POSITIONAL: Final = tuple(
-    dict.fromkeys(place.program for place in _PLACES if len(place.program) > 3)
-)
+#: One of these stands in each text with such a command that has no dash.
+POSITIONAL: Final = ("rabbitmqctl", "mysqladmin", "vault", "smbclient", "net", "xfreerdp")
 #: And these are commands without any sign that prose has not.
 WORDY: Final = ("rabbitmqctl", "mysqladmin")
 
@@ -214,10 +214,9 @@ def redact_commands(text: str) -> str:
     """
     Return a text without the passwords that programs take in short flags and in ``user:password``.
     """
-    if "-u" in text or "-U" in text:
-        text = pattern(_USER_FLAG).sub(_redact_password_of_user, text)
-    if "user" in text:
-        text = pattern(_NET_USER).sub(_redact_second, text)
+    for marks, source, replace in _PAIRS:
+        if any_of(marks, text):
+            text = pattern(source).sub(replace, text)
     for place in _PLACES:
         if place.program in text:
             text = _redact_place(place, text)
@@ -321,3 +320,10 @@ def _redact_password_of_user(found: re.Match[str]) -> str:
     if password.isdecimal() or password == user:
         return found[0]
     return found[1] + REMOVED
+
+
+#: Pairs of a user and a password: what stands in each text with one, its form, what replaces it.
+_PAIRS: Final[tuple[tuple[tuple[str, ...], str, Callable[[re.Match[str]], str]], ...]] = (
+    (("-u", "-U", "-user"), _USER_FLAG, _redact_password_of_user),
+    (("user",), _NET_USER, _redact_second),
+)

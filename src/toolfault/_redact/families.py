@@ -76,7 +76,7 @@ _FAMILIES: Final = (
     _Family(redact_flags, ("-",), _NEEDS_NAME),
     _Family(redact_beside, _ALWAYS, _NEEDS_NAME),
     _Family(redact_urls, ("@",)),
-    _Family(redact_commands, ("-", "/user:", "net use", *POSITIONAL)),
+    _Family(redact_commands, ("-", "/user:", *POSITIONAL)),
     _Family(redact_standard_input, ("|", "<<<")),
     _Family(redact_sticky_cookies, STICKY),
     _Family(redact_tokens, _ALWAYS),

@@ -18,20 +18,24 @@ from toolfault._redact.words import (
     FOLDER,
     HEADER,
     LIKELY,
+    NOWHERE,
     PHRASE,
     PIN,
     PUBLIC,
     REMOVED,
     SECRET,
     WEAK,
+    Span,
     is_algorithm,
     is_mixed,
+    is_named_secret,
     is_numbered_name,
     is_prose,
     is_secret,
     is_sentence,
     looks_chosen,
     looks_random,
+    remove_spans,
     strength_of,
 )
 from toolfault._text import pattern
@@ -51,9 +55,6 @@ class Name(NamedTuple):
     before: str
     is_flag: bool
 
-
-#: The range of no value.
-_NOWHERE: Final = (0, 0)
 
 _SEPARATOR: Final = (
     r"""=>|:=|(?<![=!<>])=(?!=)|(?<!:):(?!//|:)|%3[Dd]|(?<=["']),(?=[ ]{0,2}b?["'])"""
@@ -97,26 +98,19 @@ def redact_named(text: str) -> str:
     """
     Return a text without the values of names that tell secrets.
     """
-    parts: list[str] = []
-    done = 0
     # Backwards, a name can be matched from where it ends.
     mirrored = text[::-1]
-    for separator in pattern(_SEPARATOR).finditer(text):
-        if separator.start() < done:
-            continue
+
+    def find(separator: re.Match[str]) -> Span:
         name = name_before(text, mirrored, separator.start())
-        if name is None or name.strength == PUBLIC:
-            continue
-        start, end = _secret_after(text, separator, name)
-        if start < end:
-            parts += text[done:start], REMOVED
-            done = end
-    return "".join((*parts, text[done:])) if parts else text
+        return NOWHERE if name.strength == PUBLIC else _secret_after(text, separator, name)
+
+    return remove_spans(text, pattern(_SEPARATOR).finditer(text), find)
 
 
-def name_before(text: str, mirrored: str, at: int) -> Name | None:
+def name_before(text: str, mirrored: str, at: int) -> Name:
     """
-    Return the name that ends at a position; None if there is none.
+    Return the name that ends at a position; a public one if there is none.
 
     Args:
         text: Any text.
@@ -125,19 +119,22 @@ def name_before(text: str, mirrored: str, at: int) -> Name | None:
     """
     found = pattern(_NAME_BEFORE).match(mirrored, len(text) - at)
     if found is None:
-        return None
+        return _NO_NAME
     begin = len(text) - found.end(1)
-    strength = strength_of(found[1][::-1], found[2][::-1] if found[2] else "")
+    strength = strength_of(found[1][::-1], (found[2] or "")[::-1])
     return Name(strength, text[max(0, begin - 2) : begin], is_flag=found[1].endswith("-"))
 
 
-def _secret_after(text: str, separator: re.Match[str], name: Name) -> tuple[int, int]:
+_NO_NAME: Final = Name(PUBLIC, "", is_flag=False)
+
+
+def _secret_after(text: str, separator: re.Match[str], name: Name) -> Span:
     """
-    Return the range of the secret that belongs to a separator; `_NOWHERE` if there is none.
+    Return the range of the secret that belongs to a separator; `NOWHERE` if there is none.
     """
     opening = pattern(_OPENING).match(text, separator.end())
     if separator[0] == "," and not _is_pair(text, name, opening):
-        return _NOWHERE
+        return NOWHERE
     read = _WITH_SYNTAX.get(name.strength)
     if read is not None:
         return read(text, separator.end(), opening)
@@ -145,13 +142,13 @@ def _secret_after(text: str, separator: re.Match[str], name: Name) -> tuple[int,
     # In a query a code is a secret if it looks random, and elsewhere none.
     strength = WEAK if query and name.strength == CODE else name.strength
     if strength == CODE:
-        return _NOWHERE
+        return NOWHERE
     if opening is not None:
         return _quotation_span(text, opening, strength)
     start, end = _bare_value(text, separator, strength, query=query)
     # A list with colons, such as an ARN, is not a pair; a secret in it must look like one.
     in_list = separator[0] == ":" and name.before[-1:] == ":"
-    return _NOWHERE if in_list and not looks_chosen(text[start:end]) else (start, end)
+    return NOWHERE if in_list and not looks_chosen(text[start:end]) else (start, end)
 
 
 def _is_pair(text: str, name: Name, opening: re.Match[str] | None) -> bool:
@@ -170,14 +167,12 @@ def _is_pair(text: str, name: Name, opening: re.Match[str] | None) -> bool:
     return not quoted.isalpha() or is_mixed(quoted)
 
 
-def _bare_value(
-    text: str, separator: re.Match[str], strength: int, *, query: bool
-) -> tuple[int, int]:
+def _bare_value(text: str, separator: re.Match[str], strength: int, *, query: bool) -> Span:
     after = separator.end()
     start = _match_end(_BLANK, text, after)
     first = text[start : start + 1]
     if text.startswith(REMOVED, start) or (strength == FOLDER and first in ("/", "~")):
-        return _NOWHERE
+        return NOWHERE
     if strength == PHRASE:
         return start, _match_end(_WORDS, text, start)
     if first == "[" and strength != WEAK:
@@ -191,10 +186,10 @@ def _bare_value(
     return _judge_bare(text, start, end, strength, loose=loose)
 
 
-def _judge_bare(text: str, start: int, end: int, strength: int, *, loose: bool) -> tuple[int, int]:
+def _judge_bare(text: str, start: int, end: int, strength: int, *, loose: bool) -> Span:
     if loose and is_prose(text, start, end):
-        return _NOWHERE
-    return (start, end) if is_secret(text[start:end], strength, loose=loose) else _NOWHERE
+        return NOWHERE
+    return (start, end) if is_secret(text[start:end], strength, loose=loose) else NOWHERE
 
 
 def _form_of(strength: int, *, query: bool) -> str:
@@ -203,30 +198,30 @@ def _form_of(strength: int, *, query: bool) -> str:
     return _IN_QUERY if query else _BARE
 
 
-def _list_in_brackets(text: str, start: int) -> tuple[int, int]:
+def _list_in_brackets(text: str, start: int) -> Span:
     end = _match_end(_IN_BRACKETS, text, start)
     members = text[start + 1 : end].split(",")
     if any(looks_chosen(member.strip(), is_value=True) for member in members[:64]):
         return start + 1, end
-    return _NOWHERE
+    return NOWHERE
 
 
-def _value_on_next_line(text: str, start: int) -> tuple[int, int]:
+def _value_on_next_line(text: str, start: int) -> Span:
     end = _match_end(_BARE, text, start)
-    return (start, end) if looks_chosen(text[start:end], is_value=True) else _NOWHERE
+    return (start, end) if looks_chosen(text[start:end], is_value=True) else NOWHERE
 
 
-def _quotation_span(text: str, opening: re.Match[str], strength: int) -> tuple[int, int]:
+def _quotation_span(text: str, opening: re.Match[str], strength: int) -> Span:
     start = opening.end()
     end = _match_end(_QUOTED.get(opening[1], _QUOTED_TWICE), text, start)
     value = text[start:end]
     if strength == PHRASE:
-        return (start, end) if value.count(" ") >= 5 else _NOWHERE
+        return (start, end) if value.count(" ") >= 5 else NOWHERE
     rest = pattern(_MORE_QUOTED).match(text, end) if _can_go_on(text, opening, end) else None
     if rest is not None and looks_chosen(rest[0].rpartition(text[end])[2]):
         return start, rest.end()
     if is_sentence(value) or not is_secret(value, strength):
-        return _NOWHERE
+        return NOWHERE
     return (start, end) if rest is None else (start, rest.end())
 
 
@@ -262,7 +257,7 @@ _SCHEME_NAME: Final = (
 )
 
 
-def authorization(text: str, after: int, opening: re.Match[str] | None) -> tuple[int, int]:
+def authorization(text: str, after: int, opening: re.Match[str] | None) -> Span:
     """
     Return the range of the secret in the value of an Authorization header; the scheme stays.
 
@@ -275,24 +270,24 @@ def authorization(text: str, after: int, opening: re.Match[str] | None) -> tuple
         return _authorization_span(text, opening)
     found = pattern(_AUTHORIZATION).match(text, after)
     if found is None:
-        return _NOWHERE
+        return NOWHERE
     start, end = found.span(2)
     if found[1] is not None and pattern(_SCHEME_NAME).match(found[1] + " ") is None:
         start, end = _unknown_scheme(found)
     value = _trim(text[start:end])
     if is_secret(value, SECRET) and not is_prose(text, start, end):
         return start, start + len(value)
-    return _NOWHERE
+    return NOWHERE
 
 
-def _authorization_span(text: str, opening: re.Match[str]) -> tuple[int, int]:
+def _authorization_span(text: str, opening: re.Match[str]) -> Span:
     start, end = _quotation_span(text, opening, SECRET)
     scheme = pattern(_SCHEME_NAME).match(text, start, end)
     start = scheme.end() if scheme else start
-    return (start, end) if is_secret(text[start:end], SECRET) else _NOWHERE
+    return (start, end) if is_secret(text[start:end], SECRET) else NOWHERE
 
 
-def _unknown_scheme(found: re.Match[str]) -> tuple[int, int]:
+def _unknown_scheme(found: re.Match[str]) -> Span:
     """
     Return the range of the secret: the second word, the first, or none where both are prose.
     """
@@ -302,7 +297,7 @@ def _unknown_scheme(found: re.Match[str]) -> tuple[int, int]:
         return (found.start(1) if is_random else found.start(2)), found.end(2)
     if is_mixed(first) and len(first) >= 8 and not is_algorithm(first):
         return found.span(1)
-    return _NOWHERE
+    return NOWHERE
 
 
 # ---- cookies
@@ -317,21 +312,21 @@ _COOKIES: Final = r"""(?xi)
     """
 
 
-def _cookies(text: str, after: int, opening: re.Match[str] | None) -> tuple[int, int]:
+def _cookies(text: str, after: int, opening: re.Match[str] | None) -> Span:
     if opening is not None:
         return _quotation_span(text, opening, SECRET)
     start = _match_end(_BLANK, text, after)
     if text.startswith(REMOVED, start):
-        return _NOWHERE
+        return NOWHERE
     end = _match_end(_COOKIES, text, start)
     if end > start:
         return start, end
     end = _match_end(_BARE_WORD, text, start)
-    return (start, end) if looks_random(text[start:end]) else _NOWHERE
+    return (start, end) if looks_random(text[start:end]) else NOWHERE
 
 
 #: What reads the values of names whose values have a syntax of their own.
-_WITH_SYNTAX: Final[dict[int, Callable[[str, int, re.Match[str] | None], tuple[int, int]]]] = {
+_WITH_SYNTAX: Final[dict[int, Callable[[str, int, re.Match[str] | None], Span]]] = {
     HEADER: authorization,
     COOKIE: _cookies,
 }
@@ -374,11 +369,9 @@ def redact_elements(text: str) -> str:
 
 
 def _redact_element(found: re.Match[str]) -> str:
-    value = found[4]
-    strength = strength_of(found[2])
-    if strength == PUBLIC and (name := pattern(_ATTRIBUTE).search(found[1])) is not None:
-        strength = strength_of(name[1])
-    if strength in (PUBLIC, CODE) or is_sentence(value) or not is_secret(value, strength):
+    attribute = pattern(_ATTRIBUTE).search(found[1])
+    strength = strength_of(found[2]) or strength_of(attribute[1] if attribute else "")
+    if not is_named_secret(found[4], strength):
         return found[0]
     return f"{found[1]}{found[3] or ''}{REMOVED}"
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
+
+from toolfault._json import first
+from toolfault._text import pattern
 
 
 #: The longest path, in characters, that is recognised as one.
@@ -61,29 +64,25 @@ class KnownPaths:
             root: The root that it begins with.
         """
         written = self._normalise_all()
-        at = len(root)
-        while at >= 0:
-            if path[:at] in written:
-                # The caller named this folder in full, or the path itself.
-                return path
-            at = path.find("/", at + 1) if at < len(path) else -1
-        if path in written:
+        ends = (len(root), *_slashes(path, len(root) + 1), len(path))
+        if any(path[:end] in written for end in ends):
+            # The caller named this folder in full, or the path itself.
             return path
-        at = path.find("/")
-        while at >= 0:
-            if (word := written.get(path[at + 1 :])) is not None:
-                return word
-            at = path.find("/", at + 1)
-        return None
+        return first(written.get(path[at + 1 :]) for at in _slashes(path))
 
     def _normalise_all(self) -> dict[str, str]:
         if self._written is None:
-            written: dict[str, str] = {}
-            for word in self._words:
-                if word and len(word) <= _LONGEST_PATH and (normal := _normal(word)):
-                    written[normal] = max(word, written.get(normal, ""), key=len)
+            short = [word for word in self._words if len(word) <= _LONGEST_PATH]
+            written: dict[str, str] = {"": ""}
+            for word in sorted(short, key=len):
+                written[_normal(word)] = word
+            del written[""]
             self._written = written
         return self._written
+
+
+def _slashes(path: str, start: int = 0) -> Iterator[int]:
+    return (found.start() for found in pattern("/").finditer(path, start))
 
 
 def cut_paths(text: str, roots: tuple[str, ...], known: Iterable[str] | KnownPaths = ()) -> str:

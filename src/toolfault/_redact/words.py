@@ -7,9 +7,10 @@ Rule 2: a name that describes a secret (its length, its file) is public.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolfault._text import pattern
 
@@ -31,6 +32,34 @@ def any_of(parts: tuple[str, ...], text: str) -> bool:
         if part in text:
             return True
     return False
+
+
+#: Where a value begins and ends in a text.
+Span: TypeAlias = tuple[int, int]
+
+#: The span of no value.
+NOWHERE: Final[Span] = (0, 0)
+
+
+def remove_spans(
+    text: str, marks: Iterable[re.Match[str]], find: Callable[[re.Match[str]], Span]
+) -> str:
+    """
+    Return a text without the values that stand behind marks.
+
+    Args:
+        text: Any text.
+        marks: What may stand before a value, in order; one inside a removed value counts no more.
+        find: Returns where the value behind a mark stands, or `NOWHERE`.
+    """
+    parts: list[str] = []
+    done = 0
+    for mark in marks:
+        start, end = NOWHERE if mark.start() < done else find(mark)
+        if start < end:
+            parts += text[done:start], REMOVED
+            done = end
+    return "".join((*parts, text[done:])) if parts else text
 
 
 # ---- names
@@ -254,6 +283,15 @@ def is_secret(value: str, strength: int, *, loose: bool = False) -> bool:
     return judge is None or judge(value)
 
 
+def is_named_secret(value: str, strength: int) -> bool:
+    """
+    Tell whether a value that stands apart from its name, as in a table, is one to remove.
+    """
+    if strength in (PUBLIC, CODE) or is_sentence(value):
+        return False
+    return is_secret(value, strength)
+
+
 def _is_pin(value: str) -> bool:
     return pattern(_SHORT_NUMBER).fullmatch(value) is not None or looks_chosen(value)
 
@@ -389,9 +427,7 @@ def looks_chosen(value: str, *, is_value: bool = False) -> bool:
             or a sign suffices.
     """
     core = value.strip("\"'`.,;:()<>")
-    if not 6 <= len(core) <= 4096 or is_algorithm(core):
-        return False
-    if pattern(_NOT_CHOSEN).match(core):
+    if not 6 <= len(core) <= 4096 or is_algorithm(core) or pattern(_NOT_CHOSEN).match(core):
         return False
     if core.isalpha():
         return len(core) >= 16 and len(pattern(_CASE_CHANGE).findall(core[:64])) >= 4
@@ -399,9 +435,7 @@ def looks_chosen(value: str, *, is_value: bool = False) -> bool:
         return pattern(_DIGIT_OR_SIGN).search(core) is not None
     if pattern(_PAIR).match(core):
         return False
-    return pattern(_LETTERS_AND_DIGITS).search(core) is not None or (
-        pattern(_SIGN_INSIDE).search(core) is not None
-    )
+    return pattern(_MIXES).search(core) is not None
 
 
 # Paths, URLs, addresses, file names, calls, times, versions, placeholders, tags.
@@ -417,9 +451,11 @@ _NOT_CHOSEN: Final = r"""(?x)
 _PAIR: Final = r"[A-Za-z_][\w-]{0,40}=(?=[^=\s])"
 _CASE_CHANGE: Final = r"[a-z][A-Z]"
 _DIGIT_OR_SIGN: Final = r"[0-9!@#$%^&*+=~?]"
-# A run of four letters and digits, at least, that has both.
-_LETTERS_AND_DIGITS: Final = r"(?=[0-9]{0,20}[A-Za-z])(?=[A-Za-z]{0,20}[0-9])[A-Za-z0-9]{4}"
-_SIGN_INSIDE: Final = r"[A-Za-z0-9][!@#$%^&*+~?]{1,3}[A-Za-z0-9]"
+# A run of four letters and digits, at least, that has both; or signs between them.
+_MIXES: Final = (
+    r"(?=[0-9]{0,20}[A-Za-z])(?=[A-Za-z]{0,20}[0-9])[A-Za-z0-9]{4}"
+    r"|[A-Za-z0-9][!@#$%^&*+~?]{1,3}[A-Za-z0-9]"
+)
 
 
 def is_numbered_name(value: str) -> bool:
