@@ -261,9 +261,9 @@ class JsonCopier:
         if value is None or kind is bool:
             return value
         if issubclass(kind, int):
-            return self._named(value, name) if _is_readable(value) else self._other(value)
+            return self._convert_number(value, name) if _is_readable(value) else self._other(value)
         if issubclass(kind, float):
-            return self._named(value, name) if _is_finite(value) else None
+            return self._convert_number(value, name) if _is_finite(value) else None
         if not (is_mapping(value) or is_array(value)):
             return self._other(value)
         if depth == 0:
@@ -272,11 +272,11 @@ class JsonCopier:
             return dict(self._pairs(value, depth))
         return list(self._items(value, name, depth))
 
-    def _named(self, value: Any, name: str) -> Any:
+    def _convert_number(self, value: Any, name: str) -> Any:
         return value if self._number is None else self._number(value, name)
 
     def _pairs(self, value: Mapping[Any, Any], depth: int) -> Iterator[tuple[str, Any]]:
-        member, given = _named_by_member(value)
+        member, given = _find_member_name(value)
         for key, item in islice(_pairs_of(value), self._members):
             if self._room <= 0:
                 return
@@ -313,7 +313,7 @@ class JsonCopier:
         return text
 
 
-def _named_by_member(value: Mapping[Any, Any]) -> tuple[str, str]:
+def _find_member_name(value: Mapping[Any, Any]) -> tuple[str, str]:
     """
     Return the member of an object that another member names, and that name; "" and "" if none.
     """

@@ -214,13 +214,13 @@ def _verdict_of_transport(names: Iterable[str], rule: Verdict | None) -> Verdict
         return UNREACHABLE
     if rule is None or rule.family not in _OF_TRANSPORT:
         return None
-    verdict = _about_server(rule)
+    verdict = _verdict_on_server(rule)
     if verdict.family == "network" and verdict.code is McpErrorCode.INTERNAL:
         return replace(verdict, code=McpErrorCode.MCP_SERVER_UNREACHABLE, sentence=None)
     return replace(verdict, **_OF_ENDPOINT.get(verdict.upstream_status or 0, {}))
 
 
-def _about_server(rule: Verdict) -> Verdict:
+def _verdict_on_server(rule: Verdict) -> Verdict:
     """
     Return the verdict of a rule about an upstream, said of the MCP server.
     """

@@ -118,7 +118,7 @@ def _place(program: str, before: str, *, is_certain: bool = True, is_flag: bool 
     return _Place(program, f"({before}){_VALUE}", is_certain, is_flag)
 
 
-def _after_flag(program: str, command: str, flag: str, joint: str) -> _Place:
+def _flag_place(program: str, command: str, flag: str, joint: str) -> _Place:
     before = rf"\b(?:{command}){_NEXT}{_ARGUMENTS}-{flag}{joint}"
     return _place(program, before, is_flag=True)
 
@@ -146,22 +146,22 @@ _PLACES: Final = (
         rf"(?:/{_ARGUMENT}{_NEXT}){{0,4}}",
     ),
     _place("net", rf"{_QUOTED}net{_NEXT}user{_NEXT}{_ARGUMENT}{_NEXT}"),
-    _after_flag("sshpass", "sshpass", "p", _EITHER),
-    _after_flag("ldap", "ldap[a-z]{3,8}", "w", _EITHER),
-    _after_flag("az", rf"az{_NEXT}login", "p", _APART),
-    _after_flag("login", rf"(?:{_REGISTRIES})(?:{_NEXT}registry)?{_NEXT}login", "p", _EITHER),
-    _after_flag("login", rf"(?:cf|oc){_NEXT}login", "p", _APART),
-    _after_flag("mysql", r"mysql\w{0,16}", "p", _ATTACHED),
-    _after_flag("mariadb", r"mariadb[\w-]{0,16}", "p", _ATTACHED),
-    _after_flag("mongo", r"mongo\w{0,16}", "p", _EITHER),
-    _after_flag("cqlsh", "cqlsh", "p", _EITHER),
-    _after_flag("redis-cli", "redis-cli", "a", _APART),
-    _after_flag("sqlcmd", "sqlcmd", "P", _EITHER),
-    _after_flag("bcp", "bcp", "P", _EITHER),
-    _after_flag("plink", "plink", "pw", _APART),
-    _after_flag("pscp", "pscp", "pw", _APART),
-    _after_flag("ipmitool", "ipmitool", "P", _EITHER),
-    _after_flag("mosquitto", "mosquitto_[a-z]{2,4}", "P", _EITHER),
+    _flag_place("sshpass", "sshpass", "p", _EITHER),
+    _flag_place("ldap", "ldap[a-z]{3,8}", "w", _EITHER),
+    _flag_place("az", rf"az{_NEXT}login", "p", _APART),
+    _flag_place("login", rf"(?:{_REGISTRIES})(?:{_NEXT}registry)?{_NEXT}login", "p", _EITHER),
+    _flag_place("login", rf"(?:cf|oc){_NEXT}login", "p", _APART),
+    _flag_place("mysql", r"mysql\w{0,16}", "p", _ATTACHED),
+    _flag_place("mariadb", r"mariadb[\w-]{0,16}", "p", _ATTACHED),
+    _flag_place("mongo", r"mongo\w{0,16}", "p", _EITHER),
+    _flag_place("cqlsh", "cqlsh", "p", _EITHER),
+    _flag_place("redis-cli", "redis-cli", "a", _APART),
+    _flag_place("sqlcmd", "sqlcmd", "P", _EITHER),
+    _flag_place("bcp", "bcp", "P", _EITHER),
+    _flag_place("plink", "plink", "pw", _APART),
+    _flag_place("pscp", "pscp", "pw", _APART),
+    _flag_place("ipmitool", "ipmitool", "P", _EITHER),
+    _flag_place("mosquitto", "mosquitto_[a-z]{2,4}", "P", _EITHER),
     _place("xfreerdp", rf"\bxfreerdp{_NEXT}{_ARGUMENTS}/p:", is_flag=True),
 )
 #: One of these stands in each text with such a command that has no dash.

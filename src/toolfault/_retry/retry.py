@@ -289,7 +289,7 @@ class Retry:
         Raises:
             ValueError: *attempt* or *tool* is async after all; nothing was called.
         """
-        _refuse_async(attempt, tool, *self._shared_methods())
+        _refuse_async(attempt, tool, *self._methods_of_store())
         state = self.state(name=name, idempotent=idempotent)
         with state.observe_call() as report:
             while True:
@@ -310,7 +310,7 @@ class Retry:
                 with state.waiting():
                     self.sleep_sync(wait)
 
-    def _shared_methods(self) -> tuple[Callable[..., object], ...]:
+    def _methods_of_store(self) -> tuple[Callable[..., object], ...]:
         return () if self.not_before is None else (self.not_before.left, self.not_before.extend)
 
     async def _hold(self, state: RetryState) -> Retried[Any] | None:

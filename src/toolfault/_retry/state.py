@@ -198,7 +198,7 @@ class RetryState:
         Args:
             left: The seconds until the moment.
         """
-        seconds = self._honoured(left)
+        seconds = self._check_moment(left)
         if seconds is None or self.number > 1:
             return None
         fault = ToolFault(
@@ -219,7 +219,7 @@ class RetryState:
         Args:
             left: The seconds until the moment.
         """
-        seconds = self._honoured(left)
+        seconds = self._check_moment(left)
         if seconds is None:
             return None
         retry = self._retry
@@ -232,7 +232,7 @@ class RetryState:
         )
         return None if self._is_too_late(wait) else wait
 
-    def _honoured(self, left: object) -> float | None:
+    def _check_moment(self, left: object) -> float | None:
         """
         Return the seconds of a shared moment; None if it is past, not a number, or too far away.
         """
