@@ -183,6 +183,21 @@ def test_an_envelope_survives_a_framework(answer, found_in):
             "quota_exceeded",
             id="strands: a transport's failure",
         ),
+        pytest.param(
+            {"status": "error", "toolUseId": "c1", "content": [], "structuredContent": {"message": "Rate limit"}},
+            "quota_exceeded",
+            id="strands: with structured content",
+        ),
+        pytest.param(
+            is_like(is_error=True, structured_content=None, result_meta=None, tool_output="Too many requests"),
+            "quota_exceeded",
+            id="openai-agents: the extractor's context with a text",
+        ),
+        pytest.param(
+            tool_result(json.dumps({"isError": True, "content": [], "structuredContent": {"message": "Rate limit"}})),
+            "quota_exceeded",
+            id="agno: a result as JSON",
+        ),
         pytest.param({"error": "MCP tool execution failed: Too many requests"}, "quota_exceeded", id="google-adk"),
         pytest.param(tool_output(REPR_1, REPR_1), "quota_exceeded", id="llama-index: of mcp 1"),
         pytest.param(tool_output(TimeoutError()), "tool_timeout", id="llama-index: an exception"),

@@ -121,7 +121,42 @@ CASES = [
     (result(status=409, message="conflict"), "invalid_arguments", False, None, "conflict"),
     ({"jsonrpc": "2.0", "id": 1, "error": "Unknown tool: x"}, "tool_not_found", False, None, "Unknown tool"),
     ({"jsonrpc": "2.0", "id": 1, "error": []}, "unknown", False, None, ""),
+    # An error without a number, and numbers that are none of JSON-RPC's.
+    ({"error": {"message": "Rate limit exceeded"}}, "quota_exceeded", True, None, "Rate limit exceeded"),
+    ({"jsonrpc": "2.0", "id": 1, "error": {"message": "Unknown tool: x"}}, "tool_not_found", False, None, ""),
+    ({"code": 300, "message": "Multiple choices"}, "unknown", False, None, "Multiple choices"),
+    ({"code": 429, "message": "Too many requests", "data": {"retryable": False}}, "quota_exceeded", False, None, ""),
+    # A detail that says the message again, or more of it.
+    (
+        result(message="Not found here", detail="Not found here: city 42"),
+        *("invalid_arguments", False, None, "Not found here: city 42"),
+    ),
+    (
+        result(message="It broke down", detail="It broke down", reason="The disk is full"),
+        *("internal", False, None, "It broke down. The disk is full"),
+    ),
 ]
+
+
+def test_a_detail_that_repeats_the_message_stands_once():
+    said = parse(result(message="Not found here", detail="Not found here: city 42"))
+    assert said.envelope.message == "Not found here: city 42"
+
+    whole = parse(result(message="The city was not found here", detail="not found here"))
+    assert whole.envelope.message == "The city was not found here"
+
+
+@pytest.mark.parametrize("code", [0, 200, 299])
+def test_a_number_of_success_is_no_error(code):
+    assert parse({"code": code, "message": "ok"}) is None
+
+
+def test_what_a_number_says_of_the_call_counts_for_more_than_the_claim_beside_it():
+    claimed = {"io.github.toolfault/error": {"v": 1, "outcome": "unknown", "id": "a1"}}
+
+    fault = parse({"code": -32001, "message": "Session not found", "data": {**claimed}})
+
+    assert (fault.outcome, fault.facts["id"]) == ("not_executed", "a1")
 
 
 @pytest.mark.parametrize(("answer", "code", "retryable", "wait", "words"), CASES)

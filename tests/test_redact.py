@@ -357,6 +357,10 @@ HARMLESS = [
     "Usage: htpasswd [-b] passwordfile username password",
     "vault login failed",
     "vault login -method=oidc is not supported",
+    "Please pass abc12def to the tool",
+    '{"name": "password", "value": "must not be empty"}',
+    '{"name": "error_code", "value": "E1234567890AB"}',
+    "user,password\nann,see page 12b",
     "Error: vault login succeeded",
     "Step 2: vault login needs a token",
     "smbclient //srv/share returned NT_STATUS_LOGON_FAILURE",
@@ -443,6 +447,11 @@ def test_a_password_goes_where_a_program_takes_nothing_else(command, password):
     Such a place needs no digits in it.
     """
     assert password not in bare.scrub(command.format(*[password] * command.count("{}")), LIMIT)
+
+
+@pytest.mark.parametrize("text", ["login('ann', 'mypassword')", "auth=('ann', 'mypassword')"])
+def test_a_call_with_credentials_shows_no_password_that_is_a_name(text):
+    assert "mypassword" not in bare.scrub(text, LIMIT)
 
 
 WORDS = st.sampled_from(
@@ -710,6 +719,9 @@ def test_a_text_without_spaces_loses_its_end():
         ("No such file: '/srv/app/data/x.csv'", ["/srv/app/data"], "No such file: '/srv/app/data/x.csv'"),
         ("No such file: '/srv/app/data/x.csv'", ["/", "", "/srv"], "No such file: 'x.csv'"),
         ("No such file: /srv/app/data/x.csv.", ["data/x.csv"], "No such file: data/x.csv."),
+        ("No such file: '/srv/app/data/x.csv'", ["/srv/app"], "No such file: '/srv/app/data/x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["./data/x.csv", "data/x.csv"], "No such file: './data/x.csv'"),
+        ("No such file: '/srv/app/data/x.csv'", ["data/x.csv", "./data/x.csv"], "No such file: './data/x.csv'"),
         ("in /srv/app/a.py:31, then /srv/app/b.py:4", (), "in a.py:31, then b.py:4"),
         ("in (/srv/app/data/a.py)", (), "in (a.py)"),
         ("cwd is /srv/app", (), "cwd is app"),

@@ -233,6 +233,15 @@ def test_the_deadline_spans_attempts_and_waits(how):
 
 
 @HOW
+def test_a_wait_may_end_with_the_deadline(how):
+    world = World([BUSY, DONE])
+
+    world.run(how, world.retry(timeout=0.5, wait_initial=0.5, wait_jitter=0.0), tool=SAFE)
+
+    assert world.calls == [1, 2]
+
+
+@HOW
 def test_no_deadline_is_no_deadline(how):
     world = World([BUSY, DONE], lasting=1e9)
 
@@ -1067,6 +1076,14 @@ def test_before_the_moment_no_call_is_sent(how, kind):
     assert (fault.code, fault.retry_after_seconds, fault.retryable) == ("quota_exceeded", 8, True)
     assert fault.outcome == "not_executed"
     assert [(made.number, made.stopped) for made in world.made] == [(1, "not_before")]
+
+
+@MOMENTS
+def test_a_moment_as_far_away_as_is_accepted_counts(how, kind):
+    world = World([DONE])
+
+    with pytest.raises(ToolFault, match="asked its clients to wait"):
+        world.run(how, world.retry(not_before=kind(world, seconds=60.0), hint_max=60.0), idempotent=True)
 
 
 @MOMENTS

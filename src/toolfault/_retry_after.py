@@ -213,7 +213,7 @@ def parse_seconds(
     """
     if is_mapping(claim):
         return duration_seconds(claim.get("seconds", 0), claim.get("nanos", 0)) if claim else None
-    if exact and is_text(claim) and pattern(r"[0-9]{1,18}").fullmatch(claim):
+    if is_text(claim) and pattern(r"[0-9]{1,18}").fullmatch(claim):
         claim = int(claim)
     if is_text(claim):
         return _sound(_seconds(claim, _clock_of(now), 1 / per_second))

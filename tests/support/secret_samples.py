@@ -125,6 +125,7 @@ SHAPES = [
     ("list", "passwords: [first-one-1x, {}]"),
     ("list", "'passwords': ['x1y2z3w4', '{}']"),
     ("list", '["password", "{}"]'),
+    ("list", 'password = "Zx9#kLm2!vr" + "{}"'),
     ("list", "'password', '{}'"),
     ("list", "password, {}"),
     ("list", "password;{}"),
