@@ -85,6 +85,18 @@ def test_the_same_server_without_a_guard_gets_what_it_deserves(calls):
     }
 
 
+@pytest.mark.parametrize(("kind", "level"), [("guarded", 5), ("plain", 2)])
+def test_an_upstream_over_https_is_broken_behind_a_proxy(kind, level, calls):
+    command = (sys.executable, WEATHER, kind, "stdio")
+    upstream = {"WEATHER_URL": "https://weather.acme.example"}
+
+    report, _ = reports("--level", 5, "--break", "HTTPS_PROXY", "--call", calls, "--", *command, env=upstream)
+
+    assert report["reached_level"] == level
+    (row,) = [one for one in report["results"] if one["check"] == "honest-cause"]
+    assert (row["outcome"], row["provoked"]) == ("pass" if level == 5 else "fail", 9)
+
+
 @pytest.mark.parametrize("way", ["http", "http-json"])
 @pytest.mark.parametrize(("kind", "level"), [("guarded", 5), ("plain", 2)])
 def test_the_same_over_http(way, kind, level):

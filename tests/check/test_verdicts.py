@@ -625,6 +625,20 @@ def test_a_tool_that_did_not_use_the_broken_upstream_is_named():
     assert found["honest-cause", "add"].outcome is NOT_PROVOKED
 
 
+def test_a_tool_that_was_not_called_is_not_blamed_for_another_one():
+    tools = (TOOL, ToolSeen("delete", {"name": "delete"}, may_run=False, reason="It writes."), tool_named("free"))
+
+    found = outcomes(
+        [make_exchange(**upstream({"result": text("[]")}, upstream_requests=0))],
+        tools,
+        reasons={"honest-cause": "The server sent no request to API_URL."},
+    )
+
+    assert found["honest-cause", "add"].reason == "The server sent no request to API_URL."
+    assert found["honest-cause", "delete"].reason == "It writes."
+    assert found["honest-cause", "free"].reason == "No upstream was broken while the tool was called."
+
+
 def test_a_reason_from_outside_wins():
     found = outcomes([], reasons={"add": "There was no time.", "no-echo": "Nothing takes a text."})
 

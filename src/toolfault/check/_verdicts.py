@@ -242,9 +242,10 @@ class _Rest:
                 yield CheckResult(check, tool.name, Outcome.NOT_PROVOKED, reason)
 
     def _find_reason(self, check: str, tool: ToolSeen) -> str:
-        given = self._reasons.get(check) or self._reasons.get(tool.name) or tool.reason
-        if given:
-            return given
-        if check not in _OF_UPSTREAMS:
-            return _NOTHING_SENT
-        return _NOT_USED if tool.name in self._unused else _NOTHING_BROKEN
+        if check in _OF_UPSTREAMS:
+            if tool.name in self._unused:
+                return self._reasons.get(check, _NOT_USED)
+            return self._reasons.get(tool.name) or tool.reason or _NOTHING_BROKEN
+        return (
+            self._reasons.get(check) or self._reasons.get(tool.name) or tool.reason or _NOTHING_SENT
+        )
