@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo test test-agents-all test-dialects check check-agents coverage mutants spec-mutants attack bench bench-gateways bench-envoy interop soak format clean
+.PHONY: help demo docs test test-agents-all test-dialects check check-agents coverage mutants spec-mutants attack bench bench-gateways bench-envoy interop soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-agents-all  the adapters for agent frameworks, in six environments"
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
 	@echo "make test-envoy       the gateway's judgement inside the real Envoy"
+	@echo "make docs    build the site of documentation into build/site, and test it"
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
 	@echo "make coverage  the tests again, with branches counted; fails below the minimum"
 	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"
@@ -56,6 +57,12 @@ test: $(VENV)/.test.stamp
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q $(ARGS)
 
+# Strict: a dead link or anchor fails, and so does a page that the navigation forgets.
+docs: $(VENV)-docs/.stamp
+	@echo "==> building the site into build/site"
+	@NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --strict --quiet
+	@$(VENV)-docs/bin/python -m pytest -q tests/site $(ARGS)
+
 # The folder with the tests of an environment whose name is not its folder's.
 FOLDER_mcp1-lowest        := mcp1
 FOLDER_agents-lowest      := agents
@@ -90,8 +97,8 @@ check: $(VENV)/.check.stamp
 	@$(BIN)/mypy
 	@echo "==> pyright"
 	@$(BIN)/pyright
-	@echo "==> the types of the README's code"
-	@$(BIN)/python tests/typing/readme.py
+	@echo "==> the types of the pages' code"
+	@$(BIN)/python tests/typing/pages.py
 
 # Each framework's adapter is checked against that framework.
 check-agents: $(VENV)/.check.stamp $(VENV)-agents/.stamp $(VENV)-agents-mcp1/.stamp $(VENV)-agents-mcp2/.stamp $(VENV)-agents-crewai/.stamp
@@ -149,4 +156,4 @@ format: $(VENV)/.check.stamp
 	@$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) $(VENV)-* specs/examples/typescript/build specs/examples/typescript/node_modules tests/interop/node/*/node_modules tests/interop/go/build tests/interop/*/target
+	rm -rf $(VENV) $(VENV)-* build specs/examples/typescript/build specs/examples/typescript/node_modules tests/interop/node/*/node_modules tests/interop/go/build tests/interop/*/target

@@ -1,5 +1,5 @@
 """
-The blocks of the README that import FastMCP run, and print what they say; tests/test_docs.py leaves them to this.
+The blocks of the pages that import FastMCP run, and print what they say; tests/test_docs.py leaves them to this.
 """
 
 from pathlib import Path
@@ -8,8 +8,9 @@ import pytest
 from pytest_examples import CodeExample, EvalExample, find_examples
 
 
-README = Path(__file__).parent.parent.parent / "README.md"
-BLOCKS = [example for example in find_examples(README) if "from fastmcp import" in example.source]
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "guides" / "fastmcp.md"]
+BLOCKS = [example for page in PAGES for example in find_examples(page) if "from fastmcp import" in example.source]
 
 
 def test_there_is_one():

@@ -1,10 +1,12 @@
 """
-The README's code blocks that need a framework: those that import one of them run where it is installed.
+The pages' code blocks that need a framework: those that import one of them run where it is installed.
 """
 
 import re
 from pathlib import Path
 
+
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 #: What such a block imports, and the folder of the tests that run it.
 FRAMEWORKS = {
@@ -18,6 +20,7 @@ FRAMEWORKS = {
     "agent_framework": "agents_mcp2",
     "crewai": "agents_crewai",
     "mcp_use": "agents_crewai",
+    "fastapi": "services",
 }
 
 
@@ -31,10 +34,19 @@ def framework_of(block):
     return None
 
 
+def pages():
+    """
+    The pages whose blocks run: the README and the site's.
+    """
+    root = Path(__file__).parents[2]
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+
+
 def blocks_for(folder):
     """
-    The blocks that the tests of a folder run, by framework.
+    The blocks that the tests of a folder run, by framework; one that stands on two pages runs once.
     """
-    page = Path(__file__).parents[2] / "README.md"
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    return [(name, block) for block in blocks if (name := framework_of(block)) and FRAMEWORKS[name] == folder]
+    blocks = [block for page in pages() for block in _BLOCK.findall(page.read_text())]
+    return [
+        (name, block) for block in dict.fromkeys(blocks) if (name := framework_of(block)) and FRAMEWORKS[name] == folder
+    ]

@@ -143,14 +143,12 @@ def guarded(
             async.
         guard: The guard for where no server has one. None: a `Guard` with defaults.
         fails_with: The codes that it may fail with. A guarded server publishes them in the tool's
-            ``_meta``; on a
-            server without `install` nobody can. Another code is logged once, and leaves all the
-            same. Unknown names, refused arguments, the guard's timeout and crashes need no
+            ``_meta``; without `install` nothing does. Another code is logged once, and leaves all
+            the same. Unknown names, refused arguments, the guard's timeout and crashes need no
             declaration. Empty: nothing is declared.
         **options: What this tool decides for itself; see `GuardOptions`. With ``timeout`` a sync
-        function runs in a
-            thread of its own, is abandoned when the time is up, and the outcome is ``unknown``; the
-            decorated function is then a coroutine function.
+            function runs in a thread of its own, is abandoned when the time is up, and the outcome
+            is ``unknown``; the decorated function is then a coroutine function.
 
     Returns:
         A function with the name, documentation and signature of what was given.

@@ -1,5 +1,7 @@
 """
-Check the Python blocks of the README with mypy in strict mode; `make check` runs this.
+Check the Python blocks of the README and of the site with mypy in strict mode.
+
+`make check` runs this.
 """
 
 import re
@@ -9,13 +11,14 @@ import tempfile
 from pathlib import Path
 
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
 
 #: Packages that need environments of their own, so that mypy cannot see them here.
 ELSEWHERE = (
     "agent_framework",
     "agents",
     "crewai",
+    "fastapi",
     "google",
     "langchain_mcp_adapters",
     "llama_index",
@@ -27,14 +30,18 @@ ELSEWHERE = (
 
 def blocks() -> dict[str, str]:
     """
-    Return the blocks that can be checked here, by the line at which each begins.
+    Return the blocks that can be checked here, by the page and line at which each begins.
     """
-    page = README.read_text(encoding="utf-8")
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     found: dict[str, str] = {}
-    for match in re.finditer(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
-        imported = re.findall(r"^(?:from|import) (\w+)", match[1], re.MULTILINE)
-        if not set(imported) & set(ELSEWHERE):
-            found[f"line_{page.count(chr(10), 0, match.start()) + 2}"] = match[1]
+    for path in pages:
+        page = path.read_text(encoding="utf-8")
+        name = re.sub(r"\W", "_", path.relative_to(ROOT).with_suffix("").as_posix())
+        for match in re.finditer(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+            imported = re.findall(r"^(?:from|import) (\w+)", match[1], re.MULTILINE)
+            if not set(imported) & set(ELSEWHERE):
+                line = page.count("\n", 0, match.start()) + 2
+                found[f"{name}_line_{line}"] = match[1]
     return found
 
 
@@ -52,5 +59,5 @@ def check() -> tuple[int, str]:
 
 if __name__ == "__main__":
     code, said = check()
-    sys.stdout.write(said.replace("line_", "README.md, block at line "))
+    sys.stdout.write(said)
     sys.exit(code)
