@@ -39,10 +39,10 @@ _STYLE: Final = """\
 --pass-bg:#12261e;--fail-bg:#2d1517;--warn-bg:#272115;--none-bg:#21262d}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:60rem;padding:1rem;background:var(--bg);color:var(--fg);
-font:16px/1.5 system-ui,sans-serif}
+font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.5rem;line-height:1.25;margin:.5rem 0}h2{font-size:1.15rem;margin:2rem 0 .5rem}
-h1,h2,h3,p,td,summary{overflow-wrap:anywhere}
-.dim{color:var(--dim)}code{font:.875em ui-monospace,monospace;overflow-wrap:anywhere}
+.chip,thead th{overflow-wrap:normal}table.flat th{overflow-wrap:anywhere}
+.dim{color:var(--dim)}code{font:.875em ui-monospace,monospace}
 ol.levels{list-style:none;margin:1rem 0;padding:0;display:grid;gap:.4rem}
 ol.levels li{border:1px solid var(--line);border-left:.5rem solid var(--c);border-radius:.4rem;
 padding:.5rem .75rem;background:var(--card)}
@@ -63,7 +63,7 @@ details{border:1px solid var(--line);border-left:.5rem solid var(--c);border-rad
 margin:.5rem 0;padding:.5rem .75rem;background:var(--card)}
 summary{cursor:pointer;font-weight:600}
 dl{margin:.5rem 0;display:grid;grid-template-columns:max-content 1fr;gap:.2rem .75rem}
-dt{color:var(--dim)}dd{margin:0;overflow-wrap:anywhere;min-width:0}
+dt{color:var(--dim)}dd{margin:0;min-width:0}
 @media(max-width:40rem){dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}.state{float:none;
 display:block}}
 """
@@ -121,7 +121,7 @@ def to_html(reports: Sequence[Report]) -> str:
 
 
 def _section(report: Report) -> Iterator[str]:
-    yield "<header>"
+    yield "<section>"
     yield f"<h1>Failures of {_text(report.server, 200)}: {_text(headline_of(report))}</h1>"
     yield (
         f'<p class="dim"><code>{_text(report.target)}</code><br>MCP {_text(report.protocol, 100)},'
@@ -129,13 +129,11 @@ def _section(report: Report) -> Iterator[str]:
         f" asked for level {report.asked_level}</p>"
     )
     yield f"<p>{_counts(report)}</p>"
-    yield "</header>"
-    yield "<main>"
     yield from _levels(report)
     yield from _tools(report)
     yield from _troubles(report)
     yield from _assumptions(report)
-    yield "</main>"
+    yield "</section>"
 
 
 def _counts(report: Report) -> str:
@@ -159,7 +157,8 @@ def _levels(report: Report) -> Iterator[str]:
 
 def _level(level: LevelView) -> Iterator[str]:
     name = f"{level.number} {level.name}" if level.number in LEVELS else level.name
-    yield f'<li class="{_STATES[level.state]}">'
+    style = _STATES[level.state] if level.number in LEVELS else "none"
+    yield f'<li class="{style}">'
     if level.number in LEVELS:
         yield f'<span class="state">{level.state.value}</span>'
     yield f"<strong>{name}</strong><br>"

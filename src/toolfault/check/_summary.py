@@ -205,7 +205,7 @@ def coverage_of(report: Report) -> str:
     running = sum(tool.may_run for tool in report.tools)
     if running == total:
         return f"{running} of {total} tools provoked."
-    return f"{running} of {total} tools provoked; {total - running} not, for want of readOnlyHint."
+    return f"{running} of {total} tools provoked; {total - running} not: they may write."
 
 
 def counts_of(report: Report) -> str:
