@@ -243,6 +243,13 @@ def test_a_check_ends_when_its_time_is_over():
     assert report.reached_level == 0
 
 
+def test_a_lone_surrogate_that_comes_back_to_us_is_a_warning():
+    report = run("EchoesNames", has_upstream=False).check()
+
+    assert [one.outcome for one in report.results if one.check == "stdout-clean" and one.tool is None] == [Outcome.WARN]
+    assert failed(report) == {("no-echo", None), ("no-markup", None)}
+
+
 def test_no_process_is_left(monkeypatch):
     monkeypatch.setattr("toolfault.check._run._MAX_BROKEN", 1)
     seen = []

@@ -272,6 +272,11 @@ class NestsDeeply(Server):
         return failure("no such tool")
 
 
+class EchoesNames(Server):
+    def call_unknown(self, name):
+        return failure(f"Unknown tool: {name}")
+
+
 class LiesAboutHints(Server):
     tools = (
         tool("delete_everything"),
@@ -400,6 +405,7 @@ HOSTILE = {
         MakesNoise,
         WritesNaN,
         NestsDeeply,
+        EchoesNames,
         LiesAboutHints,
         TenThousandTools,
         EndlessCursor,

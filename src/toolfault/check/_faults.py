@@ -138,9 +138,15 @@ def _stdout_clean(view: View) -> Said:
     if view.is_http:
         return None
     faults = [Fault("A line on standard output is not a message.")] if view.exchange.noise else []
+    # A server that hands back what no server should be sent is not the first to be at fault.
+    has_sent_it = b"\\ud8" in (view.exchange.provocation.raw or b"")
     for answer in view.exchange.answers:
-        faults += [Fault(text) for text in _flaws_of_json(answer.raw)]
+        flaws = _flaws_of_json(answer.raw)
+        faults += [Fault(text, is_warning=has_sent_it and text == _LONE) for text in flaws]
     return faults
+
+
+_LONE: Final = "A message holds a lone surrogate."
 
 
 def _flaws_of_json(raw: bytes) -> Iterator[str]:
@@ -160,7 +166,7 @@ def _flaws_of_json(raw: bytes) -> Iterator[str]:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        yield "A message holds a lone surrogate."
+        yield _LONE
 
 
 def _http_status(view: View) -> Said:
