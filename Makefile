@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .SECONDARY:
-.PHONY: help demo docs test test-agents-all test-dialects check check-agents coverage mutants spec-mutants attack bench bench-gateways bench-envoy interop soak format clean
+.PHONY: help demo docs test test-agents-all test-dialects check check-agents coverage mutants spec-mutants attack bench bench-gateways bench-envoy interop checker-pages soak format clean
 
 help:
 	@echo "make demo    run the example server and call every tool that fails"
@@ -28,6 +28,7 @@ help:
 	@echo "make attack    hostile exceptions, slow inputs, planted secrets, mutated answers (ARGS=--quick: a minute)"
 	@echo "make bench   speed, as ratios measured side by side; bench-gateways: beside other bridges; bench-envoy"
 	@echo "make interop official clients in other languages (Node; Go, Rust, Java where they are) against our server, and the specification's example in TypeScript"
+	@echo "make checker-pages  check public servers, and write what was found to docs/checker (Node, five minutes)"
 	@echo "make soak    ten thousand calls, one in three failing (ARGS=--quick: fewer)"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make clean   remove the environments, and what interop built"
@@ -147,6 +148,11 @@ interop: $(VENV)/.test.stamp
 	@echo "==> clients in other languages against our server (the first time, they are installed and built)"
 	@$(BIN)/python -m pytest -q -rs tests/interop $(ARGS)
 
+checker-pages: $(VENV)/.test.stamp $(VENV)-peers/.stamp $(VENV)-peers-mcp1/.stamp
+	@echo "==> checking public servers for docs/checker (about five minutes)"
+	@cd tests/checked && npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts
+	@$(BIN)/python tests/checked/write_pages.py $(ARGS)
+
 soak: $(VENV)/.test.stamp
 	@PYTHONPATH=tests/support $(BIN)/python tests/soak/soak.py $(ARGS)
 	@PYTHONPATH=tests/support $(BIN)/python tests/soak/gateway.py $(ARGS)
@@ -156,4 +162,4 @@ format: $(VENV)/.check.stamp
 	@$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) $(VENV)-* build specs/examples/typescript/build specs/examples/typescript/node_modules tests/interop/node/*/node_modules tests/interop/go/build tests/interop/*/target
+	rm -rf $(VENV) $(VENV)-* build specs/examples/typescript/build specs/examples/typescript/node_modules tests/interop/node/*/node_modules tests/checked/node_modules tests/interop/go/build tests/interop/*/target
