@@ -150,9 +150,9 @@ class Run:
                     return
                 if client is None:
                     client = self._connect(env, provocation, is_modern=is_modern)
-                if client is None:
+                exchange = None if client is None else self._send(client, provocation)
+                if client is None or exchange is None:
                     return
-                exchange = self._send(client, provocation)
                 yield exchange
                 if has_broken(exchange):
                     # What follows must not be blamed for this.
@@ -163,9 +163,19 @@ class Run:
             if client is not None:
                 client.close()
 
-    def _send(self, client: Client, provocation: Provocation) -> Exchange:
-        seconds = min(self.options.timeout, max(self._until - time.monotonic(), 0.0))
+    def _send(self, client: Client, provocation: Provocation) -> Exchange | None:
+        """
+        Return what a provocation brings; None if the check's time ends before it can be judged.
+        """
+        seconds = min(self.options.timeout, self._until - time.monotonic())
+        if seconds <= 0:
+            self._explain(provocation, self._too_long)
+            return None
         exchange = client.provoke(provocation, seconds, self.options.listen)
+        if seconds < self.options.timeout and has_broken(exchange):
+            # It had less time than others.
+            self._explain(provocation, self._too_long)
+            return None
         self._sent += 1
         self.progress(provocation.id, self._sent, self._planned)
         return exchange
@@ -178,9 +188,7 @@ class Run:
         """
         left = self._until - time.monotonic()
         if left <= 0:
-            self._explain(
-                provocation, f"The check took longer than {self.options.total:g} seconds."
-            )
+            self._explain(provocation, self._too_long)
             return None
         client = self.open_client(env, is_modern=is_modern)
         try:
@@ -190,6 +198,10 @@ class Run:
             self._explain(provocation, f"The server could not be started again: {exc}")
             return None
         return client
+
+    @property
+    def _too_long(self) -> str:
+        return f"The check took longer than {self.options.total:g} seconds."
 
     def _explain(self, provocation: Provocation, reason: str) -> None:
         if provocation.tool is not None:
@@ -209,6 +221,9 @@ class Run:
         return found
 
     def _iter_assumptions(self) -> Iterator[str]:
+        if time.monotonic() >= self._until:
+            limit = f"The check took longer than {self.options.total:g} seconds"
+            yield f"{limit}; {self._sent} of {self._planned} requests were sent (--total)."
         if not self.options.has_upstream:
             yield "The server calls no other service (--no-upstream)."
         for name in sorted(self.options.tools):
