@@ -57,19 +57,19 @@ def _iter_unknown_tools(tools: tuple[ToolSeen, ...]) -> Iterator[Provocation]:
     listed = {tool.name for tool in tools}
     near = _near_miss(tools, listed)
     if near is not None:
-        yield _call("near-miss", "names", near, _NOT_FOUND)
-    for name, (group, called) in _UNKNOWN_NAMES.items():
+        yield _call("near-miss", near, _NOT_FOUND)
+    for name, called in _UNKNOWN_NAMES.items():
         expected = _NOT_FOUND
         if PLANTED in called:
             expected = Expected(_NOT_FOUND.codes, secret=PLANTED, is_transient=False)
         if called not in listed:
-            yield _call(name, group, called, expected)
+            yield _call(name, called, expected)
 
 
-def _call(name: str, group: str, tool: str, expected: Expected) -> Provocation:
+def _call(name: str, tool: str, expected: Expected) -> Provocation:
     params: dict[str, Any] = {"name": tool, "arguments": {}}
     return Provocation(
-        f"unknown-tool:{name}", group, Kind.UNKNOWN_TOOL, params=params, expected=expected
+        f"unknown-tool:{name}", "names", Kind.UNKNOWN_TOOL, params=params, expected=expected
     )
 
 
@@ -86,13 +86,13 @@ def _near_miss(tools: tuple[ToolSeen, ...], listed: set[str]) -> str | None:
     return None
 
 
-#: The names of tools that do not exist, and the group that each is tried in.
-_UNKNOWN_NAMES: Final[Mapping[str, tuple[str, str]]] = {
-    "plain": ("names", UNKNOWN),
-    "again": ("names", UNKNOWN),
-    "secret": ("names", f"tool?key={PLANTED}"),
-    "control-characters": ("odd names", "no\x00such\x1b[31m\u202etool"),
-    "long": ("long name", "x" * _LONG_NAME),
+#: The names of tools that do not exist.
+_UNKNOWN_NAMES: Final[Mapping[str, str]] = {
+    "plain": UNKNOWN,
+    "again": UNKNOWN,
+    "secret": f"tool?key={PLANTED}",
+    "control-characters": "no\x00such\x1b[31m\u202etool",
+    "long": "x" * _LONG_NAME,
 }
 
 _PROTOCOL: Final = (
@@ -120,12 +120,12 @@ _PROTOCOL: Final = (
         method="tools/list",
         params={"cursor": "toolfault-no-such-cursor"},
     ),
-    Provocation("not-json", "broken messages", Kind.PROTOCOL, raw=b'{"jsonrpc": "2.0", "id": 1,'),
-    Provocation("not-a-message", "broken messages", Kind.PROTOCOL, raw=b'{"hello": "world"}'),
+    Provocation("not-json", "protocol", Kind.PROTOCOL, raw=b'{"jsonrpc": "2.0", "id": 1,'),
+    Provocation("not-a-message", "protocol", Kind.PROTOCOL, raw=b'{"hello": "world"}'),
     # Not every parser takes it; the server must live, and need not answer.
     Provocation(
         "lone-surrogate",
-        "broken messages",
+        "protocol",
         Kind.PROTOCOL,
         raw=encode(
             {
@@ -138,7 +138,7 @@ _PROTOCOL: Final = (
     ),
     Provocation(
         "cancel-of-nothing",
-        "broken messages",
+        "protocol",
         Kind.PROTOCOL,
         raw=encode(
             {
@@ -204,7 +204,7 @@ TWO_IDS: Final = ("toolfault-first", "toolfault-second")
 
 _TWO_AT_ONCE: Final = Provocation(
     "two-at-once",
-    "two at once",
+    "protocol",
     Kind.PROTOCOL,
     raw=b"\n".join(
         encode(
