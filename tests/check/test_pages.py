@@ -1,74 +1,74 @@
 """
-The pages of the checks: their frames are what the table says, and their examples are judged as they claim.
+The pages on the checker and on ``toolfault explain`` say what the commands do.
 """
 
-import importlib.util
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from check_pages import examples, outcome
-from toolfault.check._model import CHECKS, CHECKS_BY_ID, INFORMATION, Outcome
+from toolfault.check._calls import parse_calls
+from toolfault.check._model import LEVELS, ExitCode
+from toolfault.cli import main
+from toolfault.cli._check_config import read_check_config
+from toolfault.cli.check import _make_parser
 
 
-ROOT = Path(__file__).parent.parent.parent
-FOLDER = ROOT / "docs" / "checks"
-IDS = list(CHECKS_BY_ID)
+DOCS = Path(__file__).parents[2] / "docs"
+CHECKER, EXPLAIN = ((DOCS / name).read_text(encoding="utf-8") for name in ("checker.md", "explain.md"))
 
 
-@pytest.fixture(scope="module")
-def script():
+def options_in(text):
     """
-    The program that writes the frames, as a module.
+    Return the options that a table's rows begin with, with the names of their values.
     """
-    spec = importlib.util.spec_from_file_location("write_checks", ROOT / "tests" / "write_checks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return {(name, value) for name, value in re.findall(r"^\| `(--[a-z-]+)(?: ([A-Z=:]+))?` \|", text, re.MULTILINE)}
 
 
-def page_of(check):
-    return (FOLDER / f"{check}.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "command"), [(CHECKER, "check"), (EXPLAIN, "explain")])
+def test_the_page_has_each_option_that_the_help_has(capsys, page, command):
+    main([command, "--help"])
+    helped = capsys.readouterr().out.partition("options:")[2].partition("exit codes")[0]
+    found = {
+        (name, value) for name, value in re.findall(r"^  (--[a-z-]+)(?: ([A-Z=:]+))?(?= |$)", helped, re.MULTILINE)
+    }
+
+    assert options_in(page) - {("--help", "")} == found
 
 
-def test_the_frames_are_what_the_table_says(script):
-    for path, text in script.pages():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run: python tests/write_checks.py"
+def test_each_level_and_each_exit_code_is_there():
+    rows = re.findall(r"^\| (\d) \| ([a-z -]+) \| [a-z]", CHECKER, re.MULTILINE)
+    assert rows[: len(LEVELS)] == [(str(number), name) for number, name in LEVELS.items()]
+    codes = CHECKER.partition("| exit code |")[2].partition("\n## ")[0]
+    assert [int(code) for code in re.findall(r"^\| (\d) \|", codes, re.MULTILINE)] == [*map(int, ExitCode)]
 
 
-def test_each_check_has_a_page_and_each_page_a_check():
-    assert {path.stem for path in FOLDER.glob("*.md")} == {*IDS, "index"}
+def test_its_files_are_read(tmp_path):
+    calls, config = re.findall(r"^```toml\n(.*?)^```", CHECKER, re.MULTILINE | re.DOTALL)
+    (tmp_path / "toolfault.toml").write_text(config)
+    names = {name.replace("_", "-"): value for name, value in vars(_make_parser().parse_args([])).items()}
+    found = read_check_config(None, {**names, "break": []}, tmp_path)
+
+    assert found.target == ("python", "server.py")
+    assert len(found.words) == len(tomllib.loads(config)["check"]) - 1
+    assert len(parse_calls(calls, "calls.toml")) >= 2
 
 
-@pytest.mark.parametrize("check", IDS)
-def test_each_page_has_the_same_sections(check):
-    assert list(examples(page_of(check))) == ["What it asks", "Bad", "Good", "How to mend it"]
+def test_its_commands_are_parsed():
+    commands = re.findall(r"toolfault check ((?:--|https)[^\n`]*)", CHECKER)
+    parser = _make_parser()
+
+    assert len(commands) >= 4
+    for command in commands:
+        words = f" {command} ".replace('"', "").split(" -- ")[0].split()
+        _, rest = parser.parse_known_args(words)
+        assert [word for word in rest if not word.startswith("https://")] == []
 
 
-@pytest.mark.parametrize("check", IDS)
-def test_the_bad_example_does_not_pass_and_the_page_says_why(check):
-    page = page_of(check)
-    bad = examples(page)["Bad"]
-    expected = Outcome.WARN if CHECKS_BY_ID[check].level == INFORMATION else Outcome.FAIL
+def test_the_explanation_is_what_the_command_prints(capsys):
+    shown = EXPLAIN.partition("```console\n$ toolfault explain ")[2].partition("```")[0]
+    subject, _, text = shown.partition("\n")
+    main(["explain", subject])
 
-    assert bad
-    for example in bad:
-        result = outcome(check, example)
-        assert result.outcome is expected
-        for finding in result.findings:
-            assert f"> {finding.fault}" in page
-
-
-@pytest.mark.parametrize("check", IDS)
-def test_the_good_example_passes(check):
-    good = examples(page_of(check))["Good"]
-
-    assert good
-    for example in good:
-        assert outcome(check, example).outcome is Outcome.PASS
-
-
-def test_each_level_is_on_the_index(script):
-    index = (FOLDER / "index.md").read_text(encoding="utf-8")
-
-    assert index.count("\n| ") == len(CHECKS) + 2
+    assert capsys.readouterr().out == text
