@@ -4,7 +4,7 @@
   if (location.protocol !== "file:") return;
 
   const page = (url) => `<script>
-    const postMessage = (data) => parent.postMessage({ frame: name, data }, "*");
+    const postMessage = (data) => parent.postMessage({ data }, "*");
     const importScripts = (...urls) => urls.reduce((before, url) => before.then(() => new Promise((done) => {
       const script = document.createElement("script");
       script.src = url;
@@ -20,11 +20,11 @@
       frame.hidden = true;
       document.body.appendChild(frame);
       this.frame = frame;
-      frame.contentWindow.name = `worker-${frames.length}`;
-      this.ready = new Promise((done) => frame.contentWindow.addEventListener("load", done));
       frame.contentDocument.open();
       frame.contentDocument.write(page(url));
       frame.contentDocument.close();
+      // Opening a document removes its listeners, so this one comes last.
+      this.ready = new Promise((done) => frame.contentWindow.addEventListener("load", done));
       addEventListener("message", ({ source, data }) => {
         if (source !== frame.contentWindow) return;
         this.dispatchEvent(new MessageEvent("message", { data: data.data }));

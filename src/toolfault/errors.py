@@ -117,8 +117,23 @@ class ToolFault(Exception):  # noqa: N818 -- the product's word: a fault is rais
         envelope:
             The envelope as a value.
 
-        code, message, category, retryable, retry_after_seconds, hint:
-            The members of the envelope.
+        code:
+            What went wrong; as the five that follow, a member of the envelope.
+
+        message:
+            What a model reads.
+
+        category:
+            What kind of help would mend it.
+
+        retryable:
+            Whether the same call is worth sending again.
+
+        retry_after_seconds:
+            How long to wait before that, in seconds. None: not known.
+
+        hint:
+            What the caller could do instead. None: not known.
 
         outcome:
             As given.

@@ -17,10 +17,15 @@ from toolfault._verdict import Verdict, replace
 
 # ---- names and eras
 
+#: The message is not JSON.
 PARSE_ERROR: Final = -32700
+#: The JSON is not a request.
 INVALID_REQUEST: Final = -32600
+#: There is no such method.
 METHOD_NOT_FOUND: Final = -32601
+#: The method does not take these parameters; in MCP also an unknown tool.
 INVALID_PARAMS: Final = -32602
+#: The server failed.
 INTERNAL_ERROR: Final = -32603
 
 RESOURCE_NOT_FOUND: Final = -32002

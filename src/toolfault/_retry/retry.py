@@ -98,9 +98,17 @@ class Retry:
         observers:
             A `hooks.RetryObserver`, or several, around calls and attempts.
 
-        sleep, sleep_sync, clock, random:
-            Wait in `call` and in `call_sync`; read a monotonic clock; return a number from 0.0 up
-            to 1.0. The default ``sleep`` works on asyncio and on trio.
+        sleep:
+            Waits in `call` and `run`, in seconds. The default works on asyncio and on trio.
+
+        sleep_sync:
+            Waits in `call_sync` and `run_sync`, in seconds.
+
+        clock:
+            Reads a monotonic clock, in seconds.
+
+        random:
+            Returns a number from 0.0 up to 1.0.
 
     Raises:
         ValueError: An option has a value that it cannot have.

@@ -30,8 +30,11 @@ from toolfault.dialects.a2a._table import (
 )
 
 
+#: The type of the detail that says which error it is.
 ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
+#: The type of the detail that lists refused fields.
 BAD_REQUEST: Final = "type.googleapis.com/google.rpc.BadRequest"
+#: The domain of an ErrorInfo of A2A.
 DOMAIN: Final = "a2a-protocol.org"
 
 #: What the type of a problem+json begins with in 0.3.

@@ -14,6 +14,7 @@ Version: TypeAlias = Literal["0.3", "1.0.0", "1.0.1"]
 The releases of the specification whose tables differ; 1.0.1 stands for all later ones.
 """
 
+#: The release that is written.
 CURRENT: Final[Version] = "1.0.1"
 
 #: The canonical statuses of gRPC, in the order of their numbers.

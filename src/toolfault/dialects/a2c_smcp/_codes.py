@@ -26,11 +26,12 @@ Where a code travels: in an acknowledgement, in the ``meta`` of a tool result, o
 refused handshake.
 """
 
+#: The versions, oldest first.
 PROTOCOLS: Final[tuple[Protocol, ...]] = get_args(Protocol)
 
-#: The newest version that packages are published for, and the newest that is known here, whose set
-#: holds all others.
+#: The newest version that packages are published for.
 WRITTEN: Final[Protocol] = "0.4"
+#: The newest version that is known here; its set of codes holds all others.
 READ: Final[Protocol] = "0.5"
 
 #: The WebSocket close code of a refused handshake, where HTTP cannot refuse. It is not a code of a
