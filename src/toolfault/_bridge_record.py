@@ -19,7 +19,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any, Final, Literal, Protocol, TypeGuard, get_args
 
-from toolfault._json import JsonCopier, TooLarge, is_array, is_mapping
+from toolfault._json import JsonCopier, TooLarge, is_array, is_int, is_mapping
 
 
 #: Where a record stands in the A2C ``details`` or result ``meta``, and in the metadata of an A2A
@@ -118,6 +118,18 @@ def read_record(text: object) -> Record | None:
 
     Never raises.
     """
+    said = _parse(text)
+    if not is_mapping(said):
+        return None
+    members: dict[str, Any] = {name: said.get(name, default) for name, default in _DEFAULTS.items()}
+    if not all(is_valid(members[name]) for name, is_valid in _CHECKS.items()):
+        return None
+    if not _is_code(members["code"], members["system"]) or not _is_version(said.get("v")):
+        return None
+    return Record(**members)
+
+
+def _parse(text: object) -> Any:
     if not isinstance(text, str) or not 0 < _size(text[: MAX_RECORD + 1]) <= MAX_RECORD:
         return None
     try:
@@ -126,14 +138,12 @@ def read_record(text: object) -> Record | None:
         json.dumps(said, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    if not is_mapping(said) or type(said.get("v")) is not int or said["v"] != _VERSION:
-        return None
-    members: dict[str, Any] = {**_OPTIONAL, "system": None, "code": None}
-    members = {name: said.get(name, default) for name, default in members.items()}
-    return Record(**members) if _is_valid(members) else None
+    return said
 
 
-_OPTIONAL: Final[Mapping[str, Any]] = {
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "system": None,
+    "code": None,
     "profile": "",
     "version": "",
     "handle": "",
@@ -142,12 +152,8 @@ _OPTIONAL: Final[Mapping[str, Any]] = {
 }
 
 
-def _is_valid(members: Mapping[str, Any]) -> bool:
-    if not _is_system(members["system"]) or not _is_code(members["code"], members["system"]):
-        return False
-    if not all(_is_name(members[name]) for name in ("profile", "version", "handle")):
-        return False
-    return all(members[name] is None or is_mapping(members[name]) for name in ("body", "fault"))
+def _is_version(value: object) -> bool:
+    return is_int(value) and value == _VERSION
 
 
 def sanitize_record(text: object, safe: Callable[[str], str], *, body: bool = True) -> str | None:
@@ -263,6 +269,21 @@ def _is_code(value: object, system: System) -> bool:
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _MAX_NAME
+
+
+def _is_object(value: object) -> bool:
+    return value is None or is_mapping(value)
+
+
+#: What the members of a record are; the code depends on its system.
+_CHECKS: Final[Mapping[str, Callable[[object], bool]]] = {
+    "system": _is_system,
+    "profile": _is_name,
+    "version": _is_name,
+    "handle": _is_name,
+    "body": _is_object,
+    "fault": _is_object,
+}
 
 
 def _refuse(name: str) -> None:

@@ -16,7 +16,7 @@ from toolfault._codes import McpErrorCategory, McpErrorCode, fill_defaults
 from toolfault._envelope import InvalidEnvelope, McpExecuteError, build_trusted
 from toolfault._json import JsonCopier, is_array, is_text
 from toolfault._redact import Redactor
-from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, safe_str
+from toolfault._text import CAUSE_BYTES, HINT_BYTES, MESSAGE_BYTES, pattern, safe_str
 from toolfault._verdict import Origin, Outcome, Verdict
 
 
@@ -57,7 +57,11 @@ def sanitize_first(texts: Iterable[str]) -> str:
     """
     Return the first text that is not empty once sanitized, as a message; "" if there is none.
     """
-    return next((said for text in texts if (said := sanitize(text, MESSAGE_BYTES))), "")
+    return next(filter(None, (sanitize(text, MESSAGE_BYTES) for text in texts)), "")
+
+
+def _sanitize_causes(causes: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(filter(None, (sanitize(cause, CAUSE_BYTES) for cause in causes)))
 
 
 # ---- envelopes
@@ -84,7 +88,7 @@ def build_envelope(
         retryable=retryable,
         retry_after_seconds=retry_after_seconds,
         hint=sanitize(hint, HINT_BYTES) or None,
-        cause_chain=tuple(text for cause in causes if (text := sanitize(cause, CAUSE_BYTES))),
+        cause_chain=_sanitize_causes(causes),
     )
 
 
@@ -116,14 +120,14 @@ def decode_envelope(
         envelope = McpExecuteError.from_wire(body, revision="0.48")
     except InvalidEnvelope:
         return None
-    message = sanitize(envelope.message, MESSAGE_BYTES) or sanitize_first(texts()) or SILENT
-    hint = sanitize(envelope.hint, HINT_BYTES) or None
-    # Oldest first, so the newest stand at the end.
-    newest = envelope.cause_chain[-MAX_CAUSES:]
-    causes = tuple(text for cause in newest if (text := sanitize(cause, CAUSE_BYTES)))
-    if message == envelope.message and hint == envelope.hint and causes == envelope.cause_chain:
-        return envelope
-    return envelope.model_copy(update={"message": message, "hint": hint, "cause_chain": causes})
+    safe = {
+        "message": sanitize(envelope.message, MESSAGE_BYTES) or sanitize_first(texts()) or SILENT,
+        "hint": sanitize(envelope.hint, HINT_BYTES) or None,
+        # Oldest first, so the newest stand at the end.
+        "cause_chain": _sanitize_causes(envelope.cause_chain[-MAX_CAUSES:]),
+    }
+    changed = {name: text for name, text in safe.items() if text != getattr(envelope, name)}
+    return envelope.model_copy(update=changed) if changed else envelope
 
 
 # ---- facts
@@ -172,9 +176,12 @@ def http_status(value: Any) -> int | None:
     """
     Return a failed HTTP status from a number or its three digits, or None.
     """
-    if is_text(value) and len(value) == 3 and value.isascii() and value.isdigit():
+    if is_text(value) and pattern(_STATUS).fullmatch(value):
         value = int(value)
     return value if type(value) is int and 400 <= value <= 599 else None
+
+
+_STATUS: Final = "[45][0-9]{2}"
 
 
 #: The facts, and what reads each; None is a fact that makes no sense.

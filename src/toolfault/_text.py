@@ -105,7 +105,7 @@ def text_of(exc: BaseException) -> str:
     if text is None:
         text = _text_or_none(exc)
     if text is None:
-        texts = (_text_or_none(arg) for arg in args[:_ARGUMENTS])
+        texts = map(_text_or_none, args[:_ARGUMENTS])
         text = ", ".join(text[:WINDOW] for text in texts if text)
     return "" if text.isspace() else text[:WINDOW]
 
@@ -128,11 +128,12 @@ def _argument(exc: BaseException, args: tuple[object, ...]) -> str | None:
         shown_by = type(exc).__str__
     except BaseException:  # noqa: BLE001 -- a metaclass may raise anything
         return None
-    (arg,) = args
     if shown_by is KeyError.__str__:
-        return _text_or_none(arg)
-    if shown_by is not BaseException.__str__:
-        return None
+        return _text_or_none(args[0])
+    return _own_text(args[0]) if shown_by is BaseException.__str__ else None
+
+
+def _own_text(arg: object) -> str | None:
     if type(arg) is str:
         return arg[:WINDOW]
     if arg is None:
