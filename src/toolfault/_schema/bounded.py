@@ -247,16 +247,27 @@ def _static(value: Any) -> Any:
     """
     Return a schema of schemas whose dynamic references mean its root.
     """
+    return _rewrite(value, _name_root)
+
+
+def _name_root(schema: dict[str, Any]) -> None:
+    reference = schema.get("$dynamicRef", schema.get("$ref"))
+    if isinstance(reference, str):
+        is_dynamic = schema.pop("$dynamicRef", None) is not None
+        schema["$ref"] = "#" if is_dynamic else f"#{reference.rpartition('#')[2]}"
+
+
+def _rewrite(value: Any, change: Callable[[dict[str, Any]], None]) -> Any:
+    """
+    Return a copy of a schema in which a function has changed each object, the inner ones first.
+    """
     if isinstance(value, list):
-        return [_static(item) for item in value]
+        return [_rewrite(item, change) for item in value]
     if not isinstance(value, dict):
         return value
-    made = {name: _static(member) for name, member in value.items()}
-    reference = value.get("$dynamicRef", value.get("$ref"))
-    if isinstance(reference, str):
-        made.pop("$dynamicRef", None)
-        made["$ref"] = "#" if "$dynamicRef" in value else f"#{reference.rpartition('#')[2]}"
-    return made
+    copied = {name: _rewrite(member, change) for name, member in value.items()}
+    change(copied)
+    return copied
 
 
 # ---- jsonschema, counted
@@ -299,19 +310,17 @@ def _drop_costly_patterns(schema: Any) -> Any:
     """
     Return a schema whose names of members Python's engine searches in bounded time.
     """
-    if isinstance(schema, list):
-        return [_drop_costly_patterns(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {name: _drop_costly_patterns(member) for name, member in schema.items()}
+    return _rewrite(schema, _drop_if_costly)
+
+
+def _drop_if_costly(schema: dict[str, Any]) -> None:
     patterns = schema.get("patternProperties")
-    if isinstance(patterns, dict) and any(
-        python_steps(str(pattern), _MAX_NAME) > _MAX_STEPS for pattern in patterns
-    ):
+    if not isinstance(patterns, dict):
+        return
+    if any(python_steps(str(pattern), _MAX_NAME) > _MAX_STEPS for pattern in patterns):
         # Whether a member is known is open then.
         for keyword in ("patternProperties", "additionalProperties", "unevaluatedProperties"):
-            made.pop(keyword, None)
-    return made
+            schema.pop(keyword, None)
 
 
 def _size(value: Any, work: Work) -> int:

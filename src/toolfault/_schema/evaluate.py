@@ -226,17 +226,17 @@ class Schema:
         if not _OF_OBJECTS.isdisjoint(schema):
             parts.append(_Members(self).part())
         for keyword, demand in schema.items():
-            if keyword not in self.document.keywords:
-                continue
-            if keyword in _SILENT or keyword in _OF_OBJECTS:
-                continue
-            if keyword in _SIMPLE:
-                parts.append(self.leaf(keyword, _SIMPLE[keyword](demand)))
-            elif keyword in _KEYWORDS:
-                parts.append(_KEYWORDS[keyword](self, demand))
-            else:
-                raise Unsupported
+            if keyword in self.document.keywords and keyword not in _ELSEWHERE:
+                parts.append(self._keyword_part(keyword, demand))
         return parts
+
+    def _keyword_part(self, keyword: str, demand: Any) -> Part:
+        if keyword in _SIMPLE:
+            return self.leaf(keyword, _SIMPLE[keyword](demand))
+        make = _KEYWORDS.get(keyword)
+        if make is None:
+            raise Unsupported
+        return make(self, demand)
 
     def leaf(self, keyword: str | None, fits: Fits) -> Part:
         """
@@ -426,15 +426,14 @@ _SIMPLE: Final[dict[str, Callable[[Any], Fits]]] = {
     "uniqueItems": _unique_items,
 }
 
-#: Keywords that need a checker which nobody gives, or that another keyword reads.
-_SILENT: Final = frozenset({"format"})
-
-
 # ---- members of objects
 
 _OF_OBJECTS: Final = frozenset(
     {"additionalProperties", "patternProperties", "properties", "required"}
 )
+
+#: Keywords that have no part of their own: `_Members` reads them, or a checker that nobody gives.
+_ELSEWHERE: Final = _OF_OBJECTS | {"format"}
 
 
 class _Members:
