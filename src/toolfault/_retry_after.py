@@ -499,7 +499,7 @@ def wait_in_body(body: str, *, now: float | None = None) -> int | None:
 # ---- prose
 
 #: What stands in front of a wait. After the first alternative a bare number counts as seconds.
-#: "Waiting" alone is what has passed: "timed out after waiting 2000 ms".
+#: "Waiting" alone, or after "after", is what has passed: "timed out after waiting 2000 ms".
 _LEAD: Final = rf"""(?xi)
     \b(?: (?P<named> retry[-_ ]?(?:after|delay) (?:[-_ ]?(?P<unit>{_UNIT_NAMES}))? )
         | (?: re-?try | try | come\ back | again | available | reset(?:s|ting)?
@@ -508,11 +508,13 @@ _LEAD: Final = rf"""(?xi)
           \ (?: after | in | at | on | until )
         | next \ (?: request | call | attempt ) \ (?: is \ )? (?: allowed | possible )
           \ (?: after | in | at )
-        | (?: wait | (?:try|consider|suggest|recommend|by|need|require|worth)s?\ waiting
+        | (?<!after\ )(?<!after\ a\ )(?<!while\ )
+          (?: wait | (?:try|consider|suggest|recommend|by|need|require|worth)s?\ waiting
             | back(?:ing)?[ -]?off | cool(?:ing)?[ -]?down | blocked | limited )
           (?: \ (?:for|until|time|of) ){{0,2}}
       )
-    ["']? (?P<link> [ :=]{{1,3}} ) ["']? (?:waiting\ (?:for\ )?)?
+    ["']? (?P<link> [ :=]{{1,3}} ) ["']?
+    (?: (?:a\ )? (?:wait(?:ing)?|back(?:ing)?[ -]?off|pause) \ (?:(?:for|of)\ )? )?
     (?: (?:at\ least|about|another|approximately|around|up\ to|roughly|is) \  | ~ )?
     """
 #: The number of a count, or the beginning of a date or a time of day.

@@ -91,8 +91,8 @@ const LEAD = new RegExp(
     "|(?:re-?try|try|come back|again|available|resets?|resetting|refresh(?:es)?|lifted|unlock(?:s|ed)?)" +
     "(?: (?:again|it|this|your request|the request|the call))? (?:after|in|at|on|until)" +
     "|next (?:request|call|attempt) (?:is )?(?:allowed|possible) (?:after|in|at)" +
-    "|(?:wait|(?:try|consider|suggest|recommend|by|need|require|worth)s? waiting|back(?:ing)?[ -]?off|cool(?:ing)?[ -]?down|blocked|limited)(?: (?:for|until|time|of)){0,2})" +
-    "[\"']?(?<link>[ :=]{1,3})[\"']?(?:waiting (?:for )?)?(?:(?:at least|about|another|approximately|around|up to|roughly|is) |~)?",
+    "|(?<!after )(?<!after a )(?<!while )(?:wait|(?:try|consider|suggest|recommend|by|need|require|worth)s? waiting|back(?:ing)?[ -]?off|cool(?:ing)?[ -]?down|blocked|limited)(?: (?:for|until|time|of)){0,2})" +
+    "[\"']?(?<link>[ :=]{1,3})[\"']?(?:(?:a )?(?:wait(?:ing)?|back(?:ing)?[ -]?off|pause) (?:(?:for|of) )?)?(?:(?:at least|about|another|approximately|around|up to|roughly|is) |~)?",
   "gi",
 );
 const SPELLINGS = [
