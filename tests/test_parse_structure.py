@@ -127,7 +127,7 @@ CASES = [
     ({"code": 300, "message": "Multiple choices"}, "unknown", False, None, "Multiple choices"),
     ({"code": 429, "message": "Too many requests", "data": {"retryable": False}}, "quota_exceeded", False, None, ""),
     # An empty code is none, in an envelope's shape too.
-    (result(code="", category="x", retryable=True, message="It went odd"), "internal", True, None, ""),
+    (result(code="", category="x", retryable="true", message="It went odd"), "internal", True, None, ""),
     # The word around an error is not the error's, but its wait is.
     (result(code="FORBIDDEN", error={"message": "It went odd"}, retry_after=5), "internal", False, 5, ""),
     # A detail that says the message again, or more of it.
