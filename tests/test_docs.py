@@ -59,6 +59,21 @@ def test_links_to_files_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def test_the_readme_is_short_and_its_links_lead_somewhere():
+    """
+    They are whole addresses, so that they work on the package index as well.
+    """
+    page = (HERE / "README.md").read_text()
+    prose = re.sub(r"```.*?```|\]\([^)]*\)", " ", page, flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    bases = tuple(f"https://{host}/toolfault/toolfault/" for host in ("github.com", "raw.githubusercontent.com"))
+
+    assert 700 <= len(prose.split()) <= 900
+    assert [link for link in links if not link.startswith(bases)] == []
+    for link in links:
+        assert (HERE / link.partition("/main/")[2].partition("#")[0]).exists(), link
+
+
 def test_the_first_page_of_the_readme_does_what_it_says():
     """
     Its server and its client, in one session; and the wire between them as it is shown.
@@ -71,7 +86,7 @@ def test_the_first_page_of_the_readme_does_what_it_says():
 
     page = (HERE / "README.md").read_text()
     lines = page.splitlines()
-    assert lines.index("`pip install toolfault`") < 40
+    assert lines.index("`pip install toolfault`") < 45
     server, client = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[:2]
     before, after = (
         json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[:2]
@@ -189,7 +204,7 @@ def test_what_tools_raise_already_becomes_what_the_readme_says(tmp_path):
         assert ("after 30 s" in code) is (envelope.get("retry_after_seconds") == 30)
 
 
-def test_what_a_model_reads_is_what_the_readme_says():
+def test_what_a_model_reads_is_what_the_guide_says():
     """
     Its block of what a model reads of a refused connection after three attempts.
     """
@@ -198,7 +213,8 @@ def test_what_a_model_reads_is_what_the_readme_says():
     from toolfault import Guard, Retry
     from toolfault.hosting import Call, model_text
 
-    (shown,) = re.findall(r"^```text\n(.*?)^```", (HERE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    page = (HERE / "docs" / "guides" / "frameworks.md").read_text()
+    (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     guard = Guard()
     refused = ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
     result = guard.to_result(guard.judge(refused, Call(tool="duty", arguments={})))

@@ -99,7 +99,9 @@ def test_an_adapter_is_complete(name):
             "leave it out of mypy and pyright here: pyproject.toml": not single
             or (name in PROJECT["tool"]["mypy"]["exclude"][0] and f"{name}.py" in str(PROJECT["tool"]["pyright"])),
             "leave it out of the coverage here: pyproject.toml": not single or f"*/integrations/{name}.py" in COVERAGE,
-            "say it in the README": f"integrations.{name}" in text_of("README.md"),
+            "say it in docs/guides/frameworks.md": single is False
+            or f"integrations.{name}" in text_of("docs", "guides", "frameworks.md"),
+            "name its extra in the README": name == "mcp" or f"toolfault[{extra}]" in text_of("README.md"),
         }
     )
 
@@ -122,6 +124,7 @@ def test_a_dialect_is_complete(name):
             "describe it in specs/": spelled in pages,
             "list it among the public modules of tests/test_public_api.py": f"toolfault.dialects.{name}"
             in text_of("tests/test_public_api.py"),
-            "say it in the README": name in text_of("README.md") or spelled in text_of("README.md"),
+            "say it in docs/guides/protocols.md": name in text_of("docs", "guides", "protocols.md")
+            or spelled in text_of("docs", "guides", "protocols.md"),
         }
     )
