@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 .PHONY: help demo docs test test-agents-all test-dialects check check-agents coverage mutants spec-mutants attack bench bench-gateways bench-envoy interop checker-pages soak format clean
 
 help:
-	@echo "make demo    run the example server and call every tool that fails"
+	@echo "make demo    one failure without and with toolfault, the ten codes, two retries (ARGS=--all: every call)"
 	@echo "make test    run the tests"
 	@echo "make test-packages  the tables against the packages that they speak of, in an environment of their own"
 	@echo "make test-services  SDKs of services, each for real, against a stub that fails as told"
@@ -33,14 +33,22 @@ help:
 	@echo "make format  let ruff rewrite the code"
 	@echo "make clean   remove the environments, and what interop built"
 
+# An environment that a removed or older Python left behind is made anew.
+ifneq ($(wildcard $(VENV)),)
+ifneq ($(shell $(BIN)/python -c 'import sys, pip; print(sys.version_info >= (3, 11))' 2>/dev/null),True)
+$(info ==> $(VENV) holds no working Python 3.11 or newer: it is made anew)
+$(shell rm -rf $(VENV))
+endif
+endif
+
 $(BIN)/python:
 	@echo "==> making an environment in $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit("toolfault needs Python 3.11 or newer, and %s is %s: make PYTHON=python3.12 ..." % (sys.executable, sys.version.split()[0])) if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.%.stamp: pyproject.toml | $(BIN)/python
 	@echo "==> installing toolfault and what 'make $*' needs into $(VENV) (once, about a minute)"
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --editable . --group $*
 	@touch $@
 
@@ -52,7 +60,7 @@ $(VENV)-%/.stamp: pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.demo.stamp
-	@$(BIN)/python example_server/demo.py
+	@$(BIN)/python example_server/demo.py $(ARGS)
 
 test: $(VENV)/.test.stamp
 	@echo "==> running the tests"

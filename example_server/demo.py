@@ -1,13 +1,15 @@
 """
-The demo: calls every tool of Leaf & Ledger, once for each way to fail, and shows what arrives.
+The demo: one failure without and with toolfault, each of the ten codes, and two retries.
 
-Exit status 0 means that each of the ten codes was really seen.
+With --all, every way to fail that the tools of Leaf & Ledger have, and all that arrives. Exit
+status 0 means that each of the ten codes was really seen.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import io
+import re
 import sys
 import tempfile
 from contextlib import asynccontextmanager
@@ -18,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import anyio
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, TextContent
+from rich import box
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
@@ -25,6 +29,7 @@ from rich.text import Text
 
 from toolfault import McpErrorCode as Code
 from toolfault import Retry, ToolFault, parse
+from toolfault.hooks import Attempt
 from toolfault.integrations.mcp import retrying
 
 
@@ -160,6 +165,26 @@ FAILS: Final = (
     Step("misspell the name of a tool", "serch_catalogue", {"text": "sencha"}, Code.TOOL_NOT_FOUND),
 )
 
+#: One failure for each code, in the order of the codes; the last is another server's.
+ONE_EACH: Final = (
+    Step("misspell a tool's name", "serch_catalogue", {}, Code.TOOL_NOT_FOUND),
+    Step("wait too long", "shipping_quote", {"country": "PN", "kilos": 2}, Code.TOOL_TIMEOUT),
+    Step("divide by zero", "price_per_cup", {"sku": "SEN-2"}, Code.TOOL_PANICKED),
+    Step("no such tea", "price_per_cup", {"sku": "SEN-99"}, Code.INVALID_ARGUMENTS),
+    Step("HTTP 403", "shipping_quote", {"country": "AQ", "kilos": 2}, Code.PERMISSION_DENIED),
+    Step("HTTP 429", "exchange_rate", DAY, Code.QUOTA_EXCEEDED),
+    Step("a proxy says no", "auction_prices", {"house": "mombasa"}, Code.NETWORK_BLOCKED),
+    Step("an MCP server dies", "recommend", {"taste": "smoky"}, Code.MCP_SERVER_UNREACHABLE),
+    Step("nobody listens", "customs_duty", {"country": "US", "euros": 80}, Code.INTERNAL),
+)
+COMPARED: Final = Step(
+    "ask a closed carrier",
+    "shipping_quote",
+    {"country": "NO", "kilos": 2},
+    Code.INTERNAL,
+)
+WITHIN_PLAN: Final = Step("use what the free plan has", "exchange_rate", DAY)
+
 STILL_WORKS: Final = Step("look that order up again", "order_status", {"reference": "LL-2027-0001"})
 REPEATED: Final = Step(
     "find a parcel in a depot that just woke up", "track_parcel", {"number": "HAM-1042"}
@@ -182,9 +207,9 @@ def next_step(fault: ToolFault) -> str:
         case Code.TOOL_NOT_FOUND:
             return "list the tools again"
         case Code.PERMISSION_DENIED:
-            return "ask a person for the right to do it"
+            return "ask a person for the right"
         case Code.NETWORK_BLOCKED:
-            return "ask the operator to open the way"
+            return "ask the operator"
         case Code.TOOL_PANICKED:
             return "report the id, try another tool"
         case Code.UNKNOWN:
@@ -192,7 +217,7 @@ def next_step(fault: ToolFault) -> str:
         case Code.QUOTA_EXCEEDED if envelope.retry_after_seconds is not None:
             return f"come back in {envelope.retry_after_seconds} s"
         case _ if envelope.retryable:
-            return "repeat it, if repeating is safe"
+            return "repeat it if that is safe"
         case _:
             return "give up, report the id"
 
@@ -250,6 +275,12 @@ class Demo:
         self.seen: set[Code] = set()
         self.surprises: list[str] = []
 
+    def rule(self, title: str = "") -> None:
+        """
+        Print a line across the screen.
+        """
+        self.console.rule(title, characters="-" if self.console.options.ascii_only else "\u2500")
+
     def say(self, line: str = "", style: str = "") -> None:
         """
         Print a line.
@@ -268,13 +299,19 @@ class Demo:
         else:
             self.seen.add(fault.code)
             self.console.print(f"  [red]fails[/] [bold]{step.tool}[/]: {escape(step.why)}")
+        self.check(step, fault)
+        return result, fault
+
+    def check(self, step: Step, fault: ToolFault | None) -> None:
+        """
+        Note a call that went otherwise than told.
+        """
         code = None if fault is None else fault.code
         if code is not step.fails:
             self.surprises.append(
                 f"{step.tool} ({step.why}): {code or 'it works'} "
                 f"instead of {step.fails or 'working'}"
             )
-        return result, fault
 
     def table(self) -> Table:
         """
@@ -311,9 +348,65 @@ class Demo:
 
     async def run(self, log: TextIO) -> None:
         """
+        Show what matters on one screen.
+        """
+        self.rule("Leaf & Ledger, tea traders: an MCP server in a process of its own")
+        async with connected("server.py", log, "--plain") as client:
+            plain = await client.call_tool(COMPARED.tool, COMPARED.arguments)
+        async with connected("server.py", log) as client:
+            result = await client.call_tool(COMPARED.tool, COMPARED.arguments)
+            self.compare(plain, result)
+            await self.show_codes(client, log)
+            self.say()
+            await self.repeat(client)
+
+    def compare(self, plain: CallToolResult, result: CallToolResult) -> None:
+        """
+        Show one failure without and with toolfault.
+        """
+        self.say("1. A carrier is closed for winter, and its API answers 503.", "bold")
+        self.say(f"   without toolfault   {' '.join(texts(plain))}", "red")
+        fault = parse(result)
+        if fault is None:
+            self.surprises.append(f"{COMPARED.tool}: it works")
+            return
+        self.say(f"   with toolfault      {texts(result)[0]}", "green")
+        what = f"{fault.code}, {fault.envelope.category}, {when(fault)}"
+        self.say(f"                       {what}", "green")
+        self.say()
+
+    async def show_codes(self, client: Client, log: TextIO) -> None:
+        """
+        Show one failure for each code, in one line each.
+        """
+        self.say("2. Ten codes: a program matches on them, and reads no prose.", "bold")
+        table = Table(box=box.SIMPLE_HEAD, expand=True, header_style="bold", pad_edge=False)
+        table.add_column("code", style="red", no_wrap=True)
+        table.add_column("what the model reads", ratio=1, no_wrap=True, overflow="ellipsis")
+        table.add_column("what a program does", style="cyan", no_wrap=True)
+        await client.call_tool(WITHIN_PLAN.tool, WITHIN_PLAN.arguments)
+        for step in ONE_EACH:
+            await self.add_code(table, client, step)
+        async with connected("newer_peer.py", log) as newer:
+            await self.add_code(table, newer, FUTURE)
+        self.console.print(table)
+
+    async def add_code(self, table: Table, client: Client, step: Step) -> None:
+        """
+        Make one call that fails, and add its line.
+        """
+        result = await client.call_tool(step.tool, step.arguments)
+        fault = parse(result)
+        self.check(step, fault)
+        if fault is not None:
+            self.seen.add(fault.code)
+            table.add_row(fault.code, texts(result)[0], next_step(fault))
+
+    async def run_all(self, log: TextIO) -> None:
+        """
         Do it all.
         """
-        self.console.rule("Leaf & Ledger, tea traders")
+        self.rule("Leaf & Ledger, tea traders")
         self.say("Starting the server as a process, and connecting over stdio ...")
         async with connected("server.py", log) as client:
             tools = (await client.list_tools()).tools
@@ -347,29 +440,32 @@ class Demo:
         """
         Let the client repeat a read-only call until it succeeds.
         """
-        self.say("Now a call that the client repeats. It may: the tool says that it only reads.")
+        self.say("3. The client repeats a call of a tool that only reads ...", "bold")
         retry = Retry(
             attempts=4,
             wait_initial=0.4,
-            on_attempt=(
-                lambda attempt: self.attempted(attempt.number, attempt.fault, attempt.wait),
-            ),
+            wait_jitter=0,
+            on_attempt=(self.tell,),
         )
         patient = retrying(client, retry)
         await self.call(patient, REPEATED)
-        self.say("And one that it does not repeat, retryable or not: it could order twice.")
-        await self.call(client, OPENED)
+        self.say("   ... and not one that could order twice:", "bold")
+        await client.call_tool(OPENED.tool)
         await self.call(patient, UNSAFE)
-        await self.call(client, CLOSED)
+        await client.call_tool(CLOSED.tool)
 
-    def attempted(self, number: int, fault: ToolFault | None, wait: float | None) -> None:
+    def tell(self, attempt: Attempt) -> None:
         """
         Say what came of one attempt, and how long the client waits for the next.
         """
-        what = "works" if fault is None else f"{fault.code}, {when(fault)}"
-        self.say(
-            f"  attempt {number}: {what}" + ("" if wait is None else f"; waiting {wait:.2f} s")
-        )
+        fault = attempt.fault
+        line = f"   attempt {attempt.number}: "
+        line += "works" if fault is None else f"{fault.code}, {when(fault)}"
+        if attempt.wait is not None:
+            line += f"; waiting {attempt.wait:.0f} s"
+        elif fault is not None:
+            line += f"; not repeated: {str(attempt.stopped).replace('_', ' ')}"
+        self.say(line)
 
     async def read_the_future(self, client: Client) -> None:
         """
@@ -388,7 +484,7 @@ class Demo:
         Say whether all ten codes were seen, and return the exit status.
         """
         missing = [code for code in Code if code not in self.seen]
-        self.console.rule()
+        self.rule()
         for surprise in self.surprises:
             self.say(f"Not as told: {surprise}", "bold red")
         if missing:
@@ -402,11 +498,11 @@ class Demo:
 
 
 @asynccontextmanager
-async def connected(program: str, log: TextIO) -> AsyncGenerator[Client]:
+async def connected(program: str, log: TextIO, *options: str) -> AsyncGenerator[Client]:
     """
     Start a program of this folder and connect to it; its stderr goes to the log.
     """
-    command = StdioServerParameters(command=sys.executable, args=[str(HERE / program)])
+    command = StdioServerParameters(command=sys.executable, args=[str(HERE / program), *options])
     async with Client(
         stdio_client(command, errlog=log), read_timeout_seconds=PATIENCE_SECONDS
     ) as client:
@@ -418,26 +514,46 @@ def main() -> int:
     Run the demo.
     """
     options = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
+    options.add_argument("--all", action="store_true", help="show every call and all that arrives")
     options.add_argument("--log", action="store_true", help="show the server's log at the end")
+    options.add_argument("--svg", metavar="FILE", help="write the screen as a picture, too")
     asked = options.parse_args()
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=max(WIDTH, console.width))
-    demo = Demo(console)
-    handle, log_file = tempfile.mkstemp(prefix="leaf-and-ledger-", suffix=".log")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as log:
-            anyio.run(demo.run, log)
-    except* MCPError:
-        demo.surprises.append("the server is gone; its log says why")
-    finally:
+    demo = Demo(open_console(records=asked.svg is not None))
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        try:
+            anyio.run(demo.run_all if asked.all else demo.run, log)
+        except* MCPError:
+            demo.surprises.append("the server is gone; --log shows why")
+        status = demo.verdict()
         if asked.log:
-            console.rule("the server's log")
-            console.print(
-                Text(Path(log_file).read_text(encoding="utf-8", errors="replace")), soft_wrap=True
-            )
-        console.print(f"The server's log: {escape(log_file)}", soft_wrap=True, style="dim")
-    return demo.verdict()
+            log.seek(0)
+            demo.rule("the server's log")
+            demo.console.print(Text(log.read()), soft_wrap=True)
+    if asked.svg is not None:
+        Path(asked.svg).write_text(draw(demo.console), encoding="utf-8")
+    return status
+
+
+def open_console(*, records: bool) -> Console:
+    """
+    Return a console that any terminal, pipe or file can show.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What a terminal cannot show must not end the demo.
+        sys.stdout.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType] -- of any buffer
+    console = Console(highlight=False, record=records)
+    if records or not console.is_terminal:
+        width = WIDTH if records else max(WIDTH, console.width)
+        console = Console(highlight=False, record=records, width=width)
+    return console
+
+
+def draw(console: Console) -> str:
+    """
+    Return what was printed as an SVG that asks no other host for its fonts.
+    """
+    form = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    return console.export_svg(title="make demo", code_format=form, unique_id="demo")
 
 
 if __name__ == "__main__":

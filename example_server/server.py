@@ -111,14 +111,14 @@ def write_price_lists(shop: Shop, folder: Path) -> None:
             )
 
 
-server = install(
-    MCPServer(
-        "leaf-and-ledger",
-        instructions="The books, the stock and the carriers of Leaf & Ledger, tea traders.",
-        lifespan=open_firm,
-    ),
-    Guard(secrets=(KEY,)),
+server = MCPServer(
+    "leaf-and-ledger",
+    instructions="The books, the stock and the carriers of Leaf & Ledger, tea traders.",
+    lifespan=open_firm,
 )
+# With --plain the line is missing, so that the demo can compare.
+if "--plain" not in sys.argv:
+    install(server, Guard(secrets=(KEY,)))
 
 READS: Final = ToolAnnotations(read_only_hint=True)
 REPEATS: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)

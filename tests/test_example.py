@@ -281,12 +281,12 @@ def plain_environment():
     }
 
 
-def run_demo(folder, *options):
+def run_demo(folder, *options, **env):
     return subprocess.run(
         [sys.executable, str(folder / "demo.py"), *options],
         check=False,
         cwd=folder.parent,
-        env={**plain_environment(), "COLUMNS": "80"},
+        env={**plain_environment(), "COLUMNS": "80", **env},
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -294,20 +294,45 @@ def run_demo(folder, *options):
     )
 
 
-def forget_log(page):
-    """
-    Remove the log that the demo left, and return what it said before.
-    """
-    story, _, log_file = page.partition("The server's log: ")
-    Path(log_file.partition(".log")[0] + ".log").unlink()
-    return story
-
-
-def test_the_demo_shows_all_ten_codes():
-    done = run_demo(EXAMPLE, "--log")
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_the_demo_fits_one_screen_in_every_terminal(encoding):
+    done = run_demo(EXAMPLE, PYTHONIOENCODING=encoding, NO_COLOR="1")
 
     assert (0, "") == (done.returncode, done.stderr), done.stdout
-    story, _, log = forget_log(done.stdout).partition("the server's log")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) == 100
+    for code in McpErrorCode:
+        assert re.search(rf"^.?{code}\b", done.stdout, re.MULTILINE), code
+    assert "without toolfault   Error executing tool shipping_quote" in done.stdout
+    assert "retryable after 120 s" in done.stdout
+    assert "HAM-1042 is on the water" in done.stdout
+    assert "not repeated: not safe" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert encoding == "utf-8" or done.stdout.isascii()
+
+
+def test_the_picture_of_the_demo_is_what_it_shows(tmp_path):
+    """
+    But for the seconds that a limit has left. Else: python example_server/demo.py --svg docs/assets/demo.svg
+    """
+    picture = tmp_path / "demo.svg"
+    done = run_demo(EXAMPLE, "--svg", str(picture))
+
+    assert (0, "") == (done.returncode, done.stderr), done.stdout
+
+    def shown(path):
+        return re.sub(r"\d+&#160;s\b", "N s", path.read_text(encoding="utf-8"))
+
+    assert shown(picture) == shown(ROOT / "docs" / "assets" / "demo.svg")
+    assert "font-face" not in picture.read_text(encoding="utf-8")
+
+
+def test_the_demo_shows_every_failure_when_asked():
+    done = run_demo(EXAMPLE, "--all", "--log")
+
+    assert (0, "") == (done.returncode, done.stderr), done.stdout
+    story, _, log = done.stdout.partition("the server's log")
     for code in McpErrorCode:
         assert re.search(rf"│ {code} +│", story), code
     assert "consent_pending" in story
@@ -325,7 +350,6 @@ def test_the_demo_fails_where_the_server_does(tmp_path):
 
     assert (1, "") == (done.returncode, done.stderr)
     assert "the server is gone" in done.stdout
-    forget_log(done.stdout)
 
 
 def test_the_demo_says_which_code_is_missing():
