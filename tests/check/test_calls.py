@@ -63,12 +63,12 @@ CALL = '[[call]]\ntool = "a"\narguments = {}\n'
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "calls.toml has no [[call]]; write, for example:"),
+        ("", "calls.toml has no [[call]]; write [[call]] above the tool and arguments of each"),
         ("call = []", "calls.toml has no [[call]]"),
         ('[call]\ntool = "a"', "calls.toml has no [[call]]"),
         ("[[calls]]", "unknown key 'calls'; did you mean 'call'?"),
         ("[[call]\n", "calls.toml is not valid TOML: "),
-        ("call = [1]", "call 1 is not a table; write it under [[call]]."),
+        ("call = [1]", "call 1 is not a table; write it under [[call]]"),
         ("[[call]]\narguments = {}", "call 1: tool is missing; write the tool's name as a string"),
         ('[[call]]\ntool = "a"', "call 1: arguments is missing; write a table, { } if the tool takes none"),
         ("[[call]]\ntool = 7\narguments = {}", "call 1: tool can't be 7; write the tool's name"),
@@ -107,7 +107,7 @@ def test_a_wrong_entry_is_an_error_that_names_the_cure(text, says):
 
 @pytest.mark.parametrize(
     ("data", "says"),
-    [(None, "can't be read: No such file or directory."), (b"\xff", "is not UTF-8; save it as UTF-8.")],
+    [(None, "can't be read: No such file or directory"), (b"\xff", "is not UTF-8; save it as UTF-8")],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path, data, says):
     path = tmp_path / "calls.toml"

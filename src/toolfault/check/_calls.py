@@ -22,10 +22,6 @@ from toolfault.check._model import Expected, Kind, Provocation
 from toolfault.check._upstream import BEHAVIOURS
 
 
-_EXAMPLE: Final = (
-    '[[call]]\ntool = "read_file"\narguments = { path = "/nowhere" }\ncode = "invalid_arguments"'
-)
-
 #: The codes that a server may send.
 _CODES: Final = tuple(code.value for code in McpErrorCode if code is not McpErrorCode.UNKNOWN)
 
@@ -52,9 +48,9 @@ def load_calls(path: str | Path) -> tuple[Provocation, ...]:
     try:
         text = Path(path).read_text("utf-8-sig")
     except OSError as exc:
-        raise CallsError(f"{path} can't be read: {exc.strerror or exc}.") from None
+        raise CallsError(f"{path} can't be read: {exc.strerror or exc}") from None
     except UnicodeDecodeError:
-        raise CallsError(f"{path} is not UTF-8; save it as UTF-8.") from None
+        raise CallsError(f"{path} is not UTF-8; save it as UTF-8") from None
     return parse_calls(text, str(path))
 
 
@@ -72,11 +68,13 @@ def parse_calls(text: str, name: str) -> tuple[Provocation, ...]:
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
-        raise CallsError(f"{name} is not valid TOML: {exc}.") from None
+        raise CallsError(f"{name} is not valid TOML: {exc}") from None
     _refuse_unknown(document, ("call",), name)
     entries = document.get("call")
     if not is_array(entries) or not entries:
-        raise CallsError(f"{name} has no [[call]]; write, for example:\n{_EXAMPLE}")
+        raise CallsError(
+            f"{name} has no [[call]]; write [[call]] above the tool and arguments of each"
+        )
     return tuple(
         _read_call(entry, f"{name}, call {number}") for number, entry in enumerate(entries, 1)
     )
@@ -95,7 +93,7 @@ def _list(known: tuple[str, ...]) -> str:
 
 def _read_call(entry: object, place: str) -> Provocation:
     if not _is_table(entry):
-        raise CallsError(f"{place} is not a table; write it under [[call]].")
+        raise CallsError(f"{place} is not a table; write it under [[call]]")
     _refuse_unknown(entry, tuple(_KEYS), place)
     for key in ("tool", "arguments"):
         if key not in entry:
