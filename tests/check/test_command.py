@@ -214,6 +214,35 @@ def test_a_dry_run_shows_what_would_be_sent_and_calls_nothing(tmp_path):
     assert [one["tool"] for one in left_out] == ["delete_everything"]
 
 
+def test_a_dry_run_says_which_provocations_could_not_be_made(tmp_path):
+    server = tmp_path / "server.py"
+    server.write_text(SERVER_WITH_OPTIONS)
+
+    done = check("--dry-run", "--", sys.executable, server)
+
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one for one in rows if "skipped" in one] == [
+        {"tool": "search", "skipped": {"missing-argument": "The schema requires no argument."}}
+    ]
+
+
+SERVER_WITH_OPTIONS = """
+import json, sys
+schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+results = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}},
+    "tools/list": {"tools": [{"name": "search", "inputSchema": schema, "annotations": {"readOnlyHint": True}}]},
+}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        answer = {"error": {"code": -32601, "message": "There is no such method."}}
+        if message["method"] in results:
+            answer = {"result": results[message["method"]]}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"""
+
+
 def test_the_command_of_a_server_may_hold_a_dash_of_its_own():
     gateway = (sys.executable, "-m", "toolfault", "gateway", "--", *CHECKED, "good")
 

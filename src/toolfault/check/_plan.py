@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 from toolfault._options import did_you_mean
@@ -99,6 +100,7 @@ class Plan(NamedTuple):
         reasons: Why nothing is sent to a tool, by its name.
         results: What the listing itself shows.
         notes: What the report says about the listing.
+        skipped: The kinds of provocations that could not be made for a tool, and why, by its name.
     """
 
     hello: Hello
@@ -108,6 +110,7 @@ class Plan(NamedTuple):
     reasons: Mapping[str, str]
     results: tuple[CheckResult, ...] = ()
     notes: tuple[str, ...] = ()
+    skipped: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass
@@ -174,6 +177,7 @@ class Planner:
         self._refuse_unknown(listing.tools)
         tools = tuple(self._see(name, tool) for name, tool in listing.tools.items())
         reasons = {tool.name: tool.reason for tool in tools if not tool.may_run}
+        skipped: dict[str, Mapping[str, str]] = {}
         hello = listing.hello
         always = iter_always(
             tools,
@@ -181,7 +185,8 @@ class Planner:
             is_http=self.is_http,
             has_session=listing.has_session,
         )
-        provocations = (*always, *self._iter_for_tools(tools, reasons), *self._iter_calls())
+        for_tools = self._iter_for_tools(tools, reasons, skipped)
+        provocations = (*always, *for_tools, *self._iter_calls())
         modern: tuple[Provocation, ...] = ()
         if not hello.is_modern and self._speaks_modern(listing.seconds):
             modern = tuple(iter_always(tools, is_modern=True, is_http=self.is_http))
@@ -193,6 +198,7 @@ class Planner:
             reasons,
             tuple(self._iter_results(listing)),
             tuple(_iter_notes(listing)),
+            skipped,
         )
 
     # ---- options
@@ -284,13 +290,18 @@ class Planner:
     # ---- provocations
 
     def _iter_for_tools(
-        self, tools: tuple[ToolSeen, ...], reasons: dict[str, str]
+        self,
+        tools: tuple[ToolSeen, ...],
+        reasons: dict[str, str],
+        skipped: dict[str, Mapping[str, str]],
     ) -> Iterator[Provocation]:
         may_run = [tool for tool in tools if tool.may_run]
         for tool in may_run[:_MAX_PROVOKED]:
             made = make_for_tool(tool)
             if made.reason:
                 reasons[tool.name] = made.reason
+            if made.skipped:
+                skipped[tool.name] = made.skipped
             proven = find_proven(made.provocations, tool) if made.provocations else []
             if len(proven) < len(made.provocations):
                 reasons[tool.name] = _UNPROVEN

@@ -371,4 +371,6 @@ def _show_plan(run: Run) -> int:
         sys.stdout.write(json.dumps(describe(provocation)) + "\n")
     for name, reason in plan.reasons.items():
         sys.stdout.write(json.dumps({"tool": name, "not_provoked": reason}) + "\n")
+    for name, kinds in plan.skipped.items():
+        sys.stdout.write(json.dumps({"tool": name, "skipped": dict(kinds)}) + "\n")
     return ExitCode.CLEAN
