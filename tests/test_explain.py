@@ -234,6 +234,61 @@ def test_the_last_line_of_a_traceback_is_a_class_with_its_message(capsys):
     assert other["subject"] == "a text"
 
 
+TRACEBACK = """Traceback (most recent call last):
+  File "server.py", line 3, in <module>
+    connect()
+httpx.ConnectTimeout: timed out
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "server.py", line 5, in <module>
+    raise
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "row"),
+    [
+        (TRACEBACK + "TimeoutError: late", "tool_timeout", "builtins.TimeoutError"),
+        ("OSError: [Errno 28] No space left on device", "internal", "builtins.OSError"),
+        ("OSError: [Errno 111] Connection refused", "internal", "builtins.ConnectionRefusedError"),
+        (
+            "httpx.HTTPStatusError: Client error '429 Too Many Requests' for url 'https://x.example/'",
+            "quota_exceeded",
+            "httpx.HTTPStatusError",
+        ),
+        ("urllib.error.HTTPError: HTTP Error 403: Forbidden", "permission_denied", "urllib.error.HTTPError"),
+    ],
+)
+def test_what_a_traceback_says_of_an_exception_is_taken_over(capsys, tmp_path, text, code, row):
+    (tmp_path / "pasted.txt").write_text(text)
+    pasted, read = explain(capsys, text), explain(capsys, "--file", str(tmp_path / "pasted.txt"))
+
+    assert pasted == read
+    assert (pasted["failure"]["code"], pasted["failure"]["decided_by"][-1]["row"]) == (code, row)
+
+
+SUCCESS = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result("no")}).replace("true", "false")
+FAILURE = json.dumps({"jsonrpc": "2.0", "id": 2, "result": result("HTTP 429: slow down")})
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        (f"{SUCCESS}\n{FAILURE}\n", 1),
+        (f"event: message\r\nid: 7\r\ndata: {FAILURE}\r\n\r\n", 0),
+        (f": ping\n\ndata:{SUCCESS}\n\nretry: 10\ndata: {FAILURE}\n\n", 1),
+        (f"[{FAILURE}]", 0),
+    ],
+)
+def test_streams_are_searched_for_a_failure(capsys, text, notes):
+    found = explain(capsys, text)
+
+    assert found["failure"]["code"] == "quota_exceeded"
+    assert len(found["notes"]) == notes
+
+
 @pytest.mark.parametrize("name", ["asyncpg.exceptions.NotThere", "acme_missing.RateLimitError"])
 def test_a_class_that_is_not_installed_is_not_imported(capsys, name):
     if name == "asyncpg.exceptions.NotThere":

@@ -33,6 +33,9 @@ _BARE: Final = re.compile(
     r"|Exit|Interrupt|Iteration|Fault|Group|Unavailable)"
 )
 
+#: The text of an `OSError` with its number, as a traceback shows it.
+_ERRNO: Final = re.compile(r"\[Errno ([0-9]{1,6})\] (.*)", re.DOTALL)
+
 #: A word with capitals inside, which is the name of a class if it is nearly that of one.
 _HUMPS: Final = re.compile(r"(?:[A-Z][a-z0-9]+){2,8}")
 
@@ -305,7 +308,9 @@ def _ways(cls: type[BaseException], made: Made) -> Iterable[Callable[[], BaseExc
         members = (made.message or "several failures", [Exception()])
         return [lambda: cast("Any", cls)(*members)]
     if issubclass(cls, OSError) and cls.__init__ is OSError.__init__:
-        return [lambda: cls(*text)]
+        numbered = _ERRNO.match(made.message or "")
+        given = (int(numbered[1]), numbered[2]) if numbered else text
+        return [lambda: cls(*given)]
     by_name = _arguments(cls, made)
     ways: list[Callable[[], BaseException]] = []
     if made.status is not None and by_name is not None:

@@ -11,9 +11,11 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from toolfault._json import is_array
 from toolfault._text import clean, one_line
 from toolfault.cli._classes import Found, Made, UnknownClassError, find_class, is_class_name
 from toolfault.cli._explanation import (
@@ -33,7 +35,8 @@ usage: toolfault explain [options] CLASS
 
 Tell what a failure means: its code, whether a client would repeat the call, what a model reads,
 and which rule decided. CLASS is an exception class, as httpx.ConnectTimeout or ValueError. TEXT is
-the text of an error, or a JSON object: a result, a JSON-RPC answer or error, or an envelope.
+the text of an error, the end of a traceback, or JSON: a result, a JSON-RPC answer or error, an
+envelope, or a stream of events with one.
 
 options:
   --file FILE            read the text or the JSON from FILE; '-' is standard input
@@ -59,6 +62,13 @@ _USAGE: Final = 2
 
 #: The last line of a traceback: a class and its message.
 _RAISED: Final = re.compile(r"([A-Za-z_][\w.]*): (.*)", re.DOTALL)
+
+#: How a traceback begins, and the status in the message of an HTTP client's exception.
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_STATUS: Final = re.compile(r"(?i)(?:error|status|code|http)[ :=]{1,3}['\"]?([45][0-9]{2})\b")
+
+#: The fields of a server-sent event besides its data, and its comments.
+_EVENT: Final = re.compile(r"(?:event|id|retry)?:(?!\s*\{)|\Z")
 
 #: The longest file that is read, in bytes.
 _MAX_FILE: Final = 64 * 2**20
@@ -140,18 +150,36 @@ def _explain(given: argparse.Namespace) -> Explanation:
     """
     text = _read_file(given.file) if given.file else " ".join(given.subject)
     made = Made(given.message, given.status, tuple(given.header))
-    if not given.text and not given.file:
-        found = _find_class(text, made)
+    if not given.text:
+        found = _find_class(text.strip(), made)
         if found is not None:
             return explain_class(*found)
     if made != Made():
         raise TypeError("--message, --status and --header are for an exception class")
     if not text.strip():
         raise TypeError("there is nothing to explain: the text is empty")
-    value = None if given.text else _read_json(text)
-    if value is None or isinstance(value, str):
-        return explain_text(value or text, given.tool)
-    return explain_answer(value, given.tool)
+    return _explain_answers([] if given.text else read_messages(text), text, given.tool)
+
+
+def _explain_answers(values: list[Any], text: str, tool: str | None) -> Explanation:
+    """
+    Explain the first failure among some JSON values, or the text if there are none.
+    """
+    if not values:
+        return explain_text(text, tool)
+    if len(values) == 1 and isinstance(values[0], str):
+        return explain_text(values[0], tool)
+    found = [explain_answer(value, tool) for value in values[:_MAX_MESSAGES]]
+    failed = [one for one in found if one.reading is not None]
+    explanation = (failed or found)[0]
+    if len(found) == 1:
+        return explanation
+    note = f"The first failure among {len(values)} messages." if failed else ""
+    return replace(explanation, notes=(*explanation.notes, *filter(None, [note])))
+
+
+#: How many messages of a stream are looked at.
+_MAX_MESSAGES: Final = 1000
 
 
 def _find_class(text: str, made: Made) -> tuple[Found, Made] | None:
@@ -160,6 +188,9 @@ def _find_class(text: str, made: Made) -> tuple[Found, Made] | None:
     """
     if is_class_name(text):
         return find_class(text), made
+    if text.startswith(_TRACEBACK):
+        # Its last line that is not indented names the class.
+        text = [line for line in text.splitlines() if line.strip() and not line[0].isspace()][-1]
     raised = _RAISED.fullmatch(text)
     if raised is None or not is_class_name(raised[1]):
         return None
@@ -167,7 +198,9 @@ def _find_class(text: str, made: Made) -> tuple[Found, Made] | None:
         found = find_class(raised[1])
     except UnknownClassError:
         return None
-    return found, Made(made.message or raised[2], made.status, made.headers)
+    said = _STATUS.search(raised[2])
+    status = made.status or (None if said is None else int(said[1]))
+    return found, Made(made.message or raised[2], status, made.headers)
 
 
 def _read_file(name: str) -> str:
@@ -177,18 +210,33 @@ def _read_file(name: str) -> str:
         return file.read(_MAX_FILE).decode("utf-8-sig", errors="replace")
 
 
-def _read_json(text: str) -> Any:
+def read_messages(text: str) -> list[Any]:
     """
-    Return the JSON value in a text; None: it is not JSON, or a word or number that may be a text.
+    Return the JSON values in a text: one value, one a line, or those of a stream of events.
+
+    Empty if the text is not JSON, or a word or a number that may be a text.
+
+    Args:
+        text: What was pasted, or stands in a file.
     """
-    if not text.lstrip().startswith(("{", "[", '"')):
-        return None
+    if text.lstrip().startswith(("{", "[", '"')):
+        value = _parse_json(text)
+        if is_array(value) and len(value) == 1:
+            # An answer in a batch of one.
+            return list(value)
+        if value is not None:
+            return [value]
+    lines = (line.strip() for line in text.splitlines())
+    data = [line.removeprefix("data:") for line in lines if _EVENT.match(line) is None]
+    values = [_parse_json(line) for line in data]
+    return values if all(isinstance(value, dict) for value in values) else []
+
+
+def _parse_json(text: str) -> Any:
     try:
-        value: Any = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
-    # An answer in a batch of one.
-    return value[0] if isinstance(value, list) and len(value) == 1 else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- of JSON
 
 
 # ---- text
