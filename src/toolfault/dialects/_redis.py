@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, Final, Self, TypeVar
 
 from toolfault._bridge_record import MAX_RECORD
+from toolfault._json import is_number
 from toolfault._options import explain_unknown_options
 from toolfault._tracebacks import log_exception
 
@@ -60,7 +61,7 @@ class _Settings:
         for name, number in (("lifetime", lifetime), ("limit", limit)):
             if type(number) is not int or number < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {number!r}")
-        if isinstance(pause, bool) or not isinstance(pause, int | float) or not pause >= 0:  # pyright: ignore[reportUnnecessaryIsInstance] -- a user's value
+        if not (is_number(pause) and pause >= 0):
             raise ValueError(f"pause must be a number of seconds, 0 or more, not {pause!r}")
         self._client = client
         # In braces: a cluster keeps keys with the same text in braces in one slot.

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal, TypeAlias
 
 from toolfault._codes import McpErrorCode
+from toolfault._json import is_int
 from toolfault._meanings.jsonrpc import (
     ERRORS,
     INTERNAL_ERROR,
@@ -85,7 +86,7 @@ def meaning(code: object, revision: str = LATEST) -> ProtocolError | None:
     """
     Return the meaning of a number in a revision. None: the revision does not assign it.
     """
-    row = ERRORS.get(code) if isinstance(code, int) and not isinstance(code, bool) else None
+    row = ERRORS.get(code) if is_int(code) else None
     # Revisions are dates, and sort as text.
     return row if row is not None and row.since <= revision <= (row.until or revision) else None
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from toolfault._codes import McpErrorCategory, McpErrorCode, fold_code
 from toolfault._envelope import McpExecuteError
-from toolfault._json import as_flag, as_mapping, try_json
+from toolfault._json import as_flag, as_mapping, as_text, is_number, is_text, try_json
 from toolfault._meanings.words import meaning_of
 from toolfault._names import META_KEY, TOOL_FAILURE_KEY
 from toolfault._retry_after import parse_seconds
@@ -111,9 +111,7 @@ def failure_of(
     envelope = fault.envelope
     blocked = envelope.code is McpErrorCode.NETWORK_BLOCKED
     kind = "governance" if blocked else _CLASS_OF[envelope.category]
-    known: Any = fault.facts.get("id")
-    if not isinstance(known, str) or not known:
-        known = os.urandom(6).hex()
+    known = as_text(fault.facts.get("id")) or os.urandom(6).hex()
     failure: dict[str, Any] = {
         "class": kind,
         "code": _BLOCKED if blocked else envelope.code.value,
@@ -140,8 +138,8 @@ def failure_in(
     """
     failure = as_mapping(body)
     word, kind = failure.get("code"), failure.get("class")
-    category = _CLASSES.get(kind) if isinstance(kind, str) else None
-    if category is None or not isinstance(word, str):
+    category = _CLASSES.get(as_text(kind))
+    if category is None or not is_text(word):
         return None
     code = _code(word)
     if code is McpErrorCode.INVALID_ARGUMENTS and kind == "capability":
@@ -163,9 +161,8 @@ def failure_in(
 
 def _code(word: str) -> McpErrorCode:
     known = fold_code(word)
-    if known is McpErrorCode.UNKNOWN and (meant := meaning_of(word)) is not None:
-        return meant.code
-    return known
+    meant = meaning_of(word) if known is McpErrorCode.UNKNOWN else None
+    return known if meant is None else meant.code
 
 
 def _seconds_until(failure: Mapping[Any, Any], clock: Callable[[], float]) -> int | None:
@@ -173,7 +170,7 @@ def _seconds_until(failure: Mapping[Any, Any], clock: Callable[[], float]) -> in
     Return the seconds from now until a moment in Unix milliseconds, rounded up; 0 if it is past.
     """
     moment = failure.get("retryNotBefore")
-    if isinstance(moment, bool) or not isinstance(moment, int | float) or moment != moment:  # noqa: PLR0124 -- NaN
+    if not is_number(moment) or moment != moment:  # noqa: PLR0124 -- NaN; ints may be too large for math
         return None
     # In whole milliseconds, as `failure_of` writes them: a fraction of one would make another
     # second.

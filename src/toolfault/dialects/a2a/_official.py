@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Self
 
-from toolfault._json import as_mapping, is_array, is_mapping
+from toolfault._json import as_mapping, is_array, is_int, is_mapping, is_text
 from toolfault._text import encodable, safe_str
 from toolfault._wire import json_safe
 from toolfault.dialects.a2a._table import (
@@ -242,7 +242,7 @@ class A2AError:
         code = error.get("code")
         data = error.get("data")
         return cls(
-            code=code if isinstance(code, int | str) and not isinstance(code, bool) else None,
+            code=code if is_int(code) or is_text(code) else None,
             message=_str_or_empty(error.get("message")),
             metadata=_metadata(data),
             violations=_violations(data),
@@ -287,7 +287,7 @@ class A2AError:
         """
         given = as_mapping(obj)
         code = given.get("code")
-        if isinstance(code, bool) or not isinstance(code, int) or not 0 < code < len(GRPC_STATUSES):
+        if not is_int(code) or not 0 < code < len(GRPC_STATUSES):
             return None
         details, message = given.get("details"), _str_or_empty(given.get("message"))
         status = GRPC_STATUSES[code]

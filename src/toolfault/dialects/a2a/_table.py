@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from toolfault._json import is_int
+
 
 Version: TypeAlias = Literal["0.3", "1.0.0", "1.0.1"]
 """
@@ -216,7 +218,7 @@ def error_type(which: object) -> ErrorType | None:
     if isinstance(which, str):
         return _BY_WORD.get(which)
     # True is an int in Python, and no number in JSON.
-    return _BY_CODE.get(which) if isinstance(which, int) and not isinstance(which, bool) else None
+    return _BY_CODE.get(which) if is_int(which) else None
 
 
 # ---- statuses

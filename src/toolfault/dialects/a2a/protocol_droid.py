@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
 
-from toolfault._json import as_mapping
+from toolfault._json import as_mapping, is_int
 from toolfault._text import encodable
 
 
@@ -57,7 +57,7 @@ def variant_of(code: object) -> Variant | None:
     """
     Return the variant that a number means to protocol-droid. None: it has no such number.
     """
-    return _BY_CODE.get(code) if isinstance(code, int) and not isinstance(code, bool) else None
+    return _BY_CODE.get(code) if is_int(code) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolfault._json import JsonCopier, is_mapping
+from toolfault._json import JsonCopier, is_int, is_mapping
 from toolfault._text import safe_str
 from toolfault.dialects.a2c_smcp._codes import (
     READ,
@@ -340,7 +340,7 @@ def is_integer(value: object) -> TypeGuard[int]:
     """
     Tell whether a value is an integer on the wire: no boolean and no 4014.0.
     """
-    return isinstance(value, int) and not isinstance(value, bool)
+    return is_int(value)
 
 
 def is_protocol_error_payload(obj: object, protocol: Protocol = READ) -> bool:
