@@ -4,6 +4,7 @@ The command ``toolfault check`` as a process, before real servers.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -241,6 +242,24 @@ for line in sys.stdin:
             answer = {"result": results[message["method"]]}
         print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
 """
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_too(tmp_path, number):
+    log = tmp_path / "calls"
+    os.mkfifo(log)
+    command = [sys.executable, "-m", "toolfault", "check", "--timeout", "300", "--", *CHECKED, "HangsForGood"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CHECKED_LOG": str(log)}
+    ) as process:
+        # The server waits here until it is read, and then for ever.
+        *_, pid = json.loads(log.read_text())
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+
+    assert (process.returncode, out, err) == (128 + number, b"", b"")
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 def test_the_command_of_a_server_may_hold_a_dash_of_its_own():

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import checked_http
 import checked_server
 from toolfault.check._client import NotStartedError, StdioClient
+from toolfault.check._http import HttpClient
 from toolfault.check._model import CHECKS_BY_ID, Kind, Outcome, Provocation
 from toolfault.check._plan import OptionError, Options
 from toolfault.check._run import Run
@@ -41,7 +43,7 @@ def failed(report, up_to=3):
 
 
 def called(log):
-    return [json.loads(line) for line in log.read_text().splitlines()]
+    return [json.loads(line)[:2] for line in log.read_text().splitlines()]
 
 
 def test_a_good_server_reaches_level_4():
@@ -138,6 +140,35 @@ def test_a_plan_calls_nothing(tmp_path):
 
     assert not log.exists()
     assert {one.tool for one in plan.provocations} >= {None, "validates", "dies"}
+
+
+# ---- over HTTP
+
+
+def run_http(*, is_flawed, **options):
+    with checked_http.serving(is_flawed=is_flawed) as url:
+
+        def open_client(_env, *, is_modern):
+            return HttpClient(url, is_modern=is_modern)
+
+        return Run(url, open_client, Options(**options), is_http=True).check()
+
+
+def test_a_good_server_over_http_reaches_level_4():
+    report = run_http(is_flawed=False, timeout=20.0, has_upstream=False)
+
+    assert failed(report, 4) == set()
+    assert report.reached_level == 4
+
+
+def test_each_flaw_is_found_over_http(flawed):
+    over_stdio, _ = flawed
+    report = run_http(is_flawed=True, **FAST)
+
+    expected = {(check, tool) for check, tool in failed(over_stdio, 4) if tool != "dies"}
+    assert failed(report, 4) == {*expected, ("http-status", None)}
+    (row,) = [one for one in report.results if (one.check, one.tool) == ("http-status", None)]
+    assert {finding.provocation for finding in row.findings} == {"not-json", "bad-version-header", "dead-session"}
 
 
 # ---- hostile servers

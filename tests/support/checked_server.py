@@ -90,7 +90,7 @@ class Server:
         log = os.environ.get("CHECKED_LOG")
         if log:
             with open(log, "a") as file:
-                file.write(json.dumps([name, arguments]) + "\n")
+                file.write(json.dumps([name, arguments, os.getpid()]) + "\n")
         if name not in [one["name"] for one in self.tools]:
             return self.call_unknown(name)
         return self.call(name, arguments)

@@ -133,7 +133,8 @@ class HttpClient(Client):
         self._loop = asyncio.new_event_loop()
         self._replies: set[asyncio.Task[None]] = set()
         self._client = httpx.AsyncClient(
-            headers={"user-agent": f"toolfault/{__version__}"},
+            # A compressed body would not stay as it came, and could grow without a limit.
+            headers={"user-agent": f"toolfault/{__version__}", "accept-encoding": "identity"},
             timeout=httpx.Timeout(None),
             follow_redirects=False,
         )

@@ -55,7 +55,7 @@ class Run:
     options: Options = field(default_factory=Options)
     is_http: bool = False
     progress: Progress = _ignore
-    _began: float = field(default_factory=time.monotonic)
+    _began: float = 0.0
     _sent: int = 0
     _planned: int = 0
     _reasons: dict[str, str] = field(default_factory=dict[str, str])
@@ -96,6 +96,7 @@ class Run:
             NotStartedError: As for `check`.
             OptionError: As for `check`.
         """
+        self._began = time.monotonic()
         self.progress("connecting", 0, 0)
         return Planner(self.open_client, self.options, self.is_http, self._until).plan()
 
@@ -197,6 +198,10 @@ class Run:
             client.close()
             self._explain(provocation, f"The server could not be started again: {exc}")
             return None
+        except BaseException:
+            # A signal, for one.
+            client.close()
+            raise
         return client
 
     @property

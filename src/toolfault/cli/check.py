@@ -9,8 +9,10 @@ import json
 import math
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -90,6 +92,8 @@ examples:
   toolfault check --json https://example.com/mcp > report.json
   toolfault check --level 2 --baseline known.json --markdown "$GITHUB_STEP_SUMMARY"
 """
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _SCHEMES: Final = ("http://", "https://")
 
@@ -188,6 +192,9 @@ def main(arguments: Sequence[str]) -> int:
     except NotStartedError as exc:
         sys.stderr.write(f"toolfault check: {exc}\n")
         return ExitCode.NOT_STARTED
+    except _Ended as exc:
+        number: int = exc.args[0]
+        return 128 + number
 
 
 def _parse(
@@ -288,12 +295,36 @@ def _run_all(runs: Sequence[Run]) -> list[Report]:
     line = ProgressLine(sys.stderr, os.environ)
     reports: list[Report] = []
     try:
-        for run in runs:
-            run.progress = line
-            reports.append(run.check())
+        with _raise_on_signals():
+            for run in runs:
+                run.progress = line
+                reports.append(run.check())
     finally:
         line.close()
     return reports
+
+
+class _Ended(BaseException):
+    """
+    A signal ended the check; it holds the signal's number.
+    """
+
+
+@contextmanager
+def _raise_on_signals() -> Generator[None]:
+    """
+    Raise where a signal would end the process, so that servers that were started end with it.
+    """
+
+    def stop(number: int, _frame: object) -> NoReturn:
+        raise _Ended(number)
+
+    before = {number: signal.signal(number, stop) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _publish(compared: Sequence[Compared], files: Mapping[str, str], *, as_json: bool) -> int:
