@@ -20,14 +20,13 @@ from toolfault._names import qualified_name
 from toolfault._read.parse import parse
 from toolfault.cli import main
 from toolfault.cli._classes import Found, Made, UnknownClassError, find_class, make_exception
-from toolfault.cli._explanation import explain_class, explain_text, to_json
+from toolfault.cli._explanation import explain_answer, explain_class, explain_text, to_json
 from toolfault.cli._trace import Trace, table_of
 from toolfault.rules import DEFAULT
 
 
-SCHEMA = Draft202012Validator(
-    json.loads((Path(__file__).parents[1] / "specs" / "explain.schema.json").read_text(encoding="utf-8"))
-)
+SPECS = Path(__file__).parents[1] / "specs"
+SCHEMA = Draft202012Validator(json.loads((SPECS / "explain.schema.json").read_text(encoding="utf-8")))
 
 
 def explain(capsys, *words):
@@ -386,6 +385,31 @@ def test_a_text_is_read_as_parse_reads_it(text):
 
     assert explained.fault.envelope == fault.envelope
     assert explained.rules
+
+
+VECTORS = [
+    case["input"]
+    for name in ("extract-error", "read-prose")
+    for case in json.loads((SPECS / "vectors" / f"{name}.json").read_text(encoding="utf-8"))["cases"]
+]
+
+
+def test_each_answer_of_the_specification_is_explained_as_it_is_read():
+    explained = 0
+    for vector in VECTORS:
+        answer = vector.get("result") or vector.get("answer")
+        if answer is None:
+            answer = result(vector["text"])
+        fault = parse(answer)
+        if not isinstance(answer, dict) or fault is None:
+            continue
+        reading = explain_answer(answer).reading
+        explained += 1
+        assert reading.fault.envelope == fault.envelope
+        assert reading.rules
+        assert {rule.kind for rule in reading.rules}.isdisjoint({"step"})
+
+    assert explained > 150
 
 
 def test_no_failure_that_is_made_up_is_logged(caplog):

@@ -9,6 +9,8 @@ import io
 import math
 import sys
 from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -198,6 +200,7 @@ def check(
     level: int = 1,
     tools: Iterable[str] = (),
     allow_write: Iterable[str] = (),
+    calls: str | PathLike[str] | None = None,
     has_upstream: bool = True,
     timeout: float = 5.0,
     total: float = 120.0,
@@ -205,8 +208,9 @@ def check(
     """
     Return the report of ``toolfault check`` on a server of this process.
 
-    The server runs in a thread with an event loop of its own. No tool is called with arguments that
-    its schema allows. The ids of the checks, the levels and what is sent are those of the command.
+    The server runs in a thread with an event loop of its own; a tool that blocks for ever keeps
+    that thread until the tests end. No tool is called with arguments that its schema allows, but in
+    *calls*. The ids of the checks, the levels and what is sent are those of the command.
 
     Args:
         server: An ``MCPServer``, a ``FastMCP`` or a low-level ``Server``, or a function that
@@ -214,6 +218,7 @@ def check(
         level: The level to reach, 1 to 5; see `assert_level`.
         tools: Tools that only read, although they have no ``readOnlyHint``.
         allow_write: Tools that may be provoked although they write.
+        calls: A TOML file of calls that must fail, as for ``--call``. None: there are none.
         has_upstream: Whether the server calls other services, whose outages it has to tell apart.
         timeout: Seconds for each answer.
         total: Seconds for the whole check.
@@ -222,6 +227,7 @@ def check(
         TypeError: *server* is not a server.
         ValueError: An option has a value that it can't have.
     """
+    from toolfault.check._calls import load_calls  # noqa: PLC0415 -- only for whole servers
     from toolfault.check._memory import check_in_memory  # noqa: PLC0415 -- needs the checker
     from toolfault.check._plan import OptionError, Options  # noqa: PLC0415 -- as above
 
@@ -236,6 +242,7 @@ def check(
         total=total,
         tools=frozenset(several("tools", tools)),
         writing=frozenset(several("allow_write", allow_write)),
+        calls=load_calls(Path(calls)) if calls is not None else (),
         has_upstream=has_upstream,
     )
     try:
@@ -250,6 +257,7 @@ async def check_async(
     level: int = 1,
     tools: Iterable[str] = (),
     allow_write: Iterable[str] = (),
+    calls: str | PathLike[str] | None = None,
     has_upstream: bool = True,
     timeout: float = 5.0,  # noqa: ASYNC109 -- of each answer, as in `check`
     total: float = 120.0,
@@ -262,6 +270,7 @@ async def check_async(
         level: As for `check`.
         tools: As for `check`.
         allow_write: As for `check`.
+        calls: As for `check`.
         has_upstream: As for `check`.
         timeout: As for `check`.
         total: As for `check`.
@@ -277,6 +286,7 @@ async def check_async(
             level=level,
             tools=tools,
             allow_write=allow_write,
+            calls=calls,
             has_upstream=has_upstream,
             timeout=timeout,
             total=total,

@@ -72,6 +72,17 @@ def test_a_tool_that_writes_is_provoked_where_the_author_says_so():
     assert ("refused", "delete_everything") in outcomes(report, Outcome.PASS)
 
 
+def test_calls_of_the_author_are_made(tmp_path):
+    calls = []
+    file = tmp_path / "calls.toml"
+    file.write_text('[[call]]\ntool = "half"\narguments = { n = 3 }\ncode = "quota_exceeded"\n')
+
+    report = check(make_server(calls), calls=file, has_upstream=False)
+
+    assert calls == ["half"]
+    assert ("flagged", "half") in outcomes(report, Outcome.FAIL)
+
+
 def test_the_level_is_asserted_with_the_findings():
     report = check(make_server(), level=4, has_upstream=False)
 
@@ -182,6 +193,7 @@ def test_no_thread_is_left_behind():
         (make_server, {"timeout": -1}, ValueError, "timeout must be a positive"),
         (make_server, {"tools": "half"}, ValueError, "tools is a list"),
         (make_server, {"tools": ["halve"]}, ValueError, "half"),
+        (make_server, {"calls": "none.toml"}, ValueError, "none.toml can't be read"),
     ],
 )
 def test_mistakes_get_a_cure(given, options, error, cure):
