@@ -21,6 +21,7 @@ help:
 	@echo "make test-dialects    A2C-SMCP and A2A against the packages of each release line, in five environments"
 	@echo "make test-envoy       the gateway's judgement inside the real Envoy"
 	@echo "make docs    build the site of documentation into build/site, and test it"
+	@echo "make test-package  the package, built and installed with each extra into empty environments"
 	@echo "make check   ruff, mypy, pyright; check-agents: the adapters for agent frameworks"
 	@echo "make coverage  the tests again, with branches counted; fails below the minimum"
 	@echo "make mutants   break 200 places of the core, and count which the tests notice (an hour)"
