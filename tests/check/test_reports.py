@@ -249,6 +249,14 @@ def test_levels_tell_failed_not_provoked_and_below_apart():
     ]
 
 
+def test_each_check_links_to_a_page_that_there_is():
+    pages = {page.stem for page in (Path(__file__).parents[2] / "docs" / "checks").glob("*.md")}
+    linked = re.findall(r"\]\(https://toolfault.github.io/checks/([a-z-]+)\.html\)", to_markdown([make_report()]))
+
+    assert len(linked) == len(CHECKS) - 1
+    assert set(linked) <= pages
+
+
 def test_two_reports_are_compared():
     better = make_report(
         target="behind the gateway",

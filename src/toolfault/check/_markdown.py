@@ -13,7 +13,6 @@ from typing import Final
 
 from toolfault.check._model import LEVELS, Finding, Outcome, Report
 from toolfault.check._summary import (
-    DOCS,
     LevelView,
     State,
     Trouble,
@@ -23,6 +22,7 @@ from toolfault.check._summary import (
     headline_of,
     iter_troubles,
     levels_of,
+    page_of,
     plain,
 )
 
@@ -55,11 +55,9 @@ def to_markdown(reports: Sequence[Report]) -> str:
     Args:
         reports: The reports.
     """
-    lines: list[str] = []
+    lines = list(_comparison(reports)) if len(reports) > 1 else []
     for report in reports:
         lines += _section(report)
-    if len(reports) > 1:
-        lines += _comparison(reports)
     return "\n".join(lines) + "\n"
 
 
@@ -71,7 +69,7 @@ def _section(report: Report) -> Iterator[str]:
     yield "| level | | checks |"
     yield "| --- | --- | --- |"
     for level in levels_of(report):
-        yield f"| {_name(level)} | {_STATES[level.state]} {level.state.value} | {_checks(level)} |"
+        yield f"| {_name(level)} | {_state(level)} | {_checks(level)} |"
     yield ""
     yield f"{counts_of(report).capitalize()}. {coverage_of(report)}"
     yield ""
@@ -91,9 +89,15 @@ def _name(level: LevelView) -> str:
     return f"{level.number} {level.name}" if level.number in LEVELS else level.name
 
 
+def _state(level: LevelView) -> str:
+    if level.number not in LEVELS:
+        return ""
+    return f"{_STATES[level.state]} {level.state.value}"
+
+
 def _checks(level: LevelView) -> str:
     return ", ".join(
-        f"[{view.check.id}]({DOCS}{view.check.id}/) {_MARKS[view.outcome]}".rstrip()
+        f"[{view.check.id}]({page_of(view.check)}) {_MARKS[view.outcome]}".rstrip()
         for view in level.checks
         if view.outcome is not None
     )
@@ -134,6 +138,7 @@ def _comparison(reports: Sequence[Report]) -> Iterator[str]:
         cells = " | ".join(_MARKS[outcome] for outcome in outcomes)
         yield f"| {check.id} | {cells} |"
     yield f"| **level** | {' | '.join(str(report.reached_level) for report in reports)} |"
+    yield ""
 
 
 def _code(text: object, limit: int = 300) -> str:

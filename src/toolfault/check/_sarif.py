@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from toolfault.check._model import CHECKS, CHECKS_BY_ID, Check, CheckResult, Outcome, Report
-from toolfault.check._summary import DOCS, plain
+from toolfault.check._summary import page_of, plain
 
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -61,7 +61,7 @@ def _rule(check: Check) -> dict[str, Any]:
         "shortDescription": {"text": check.title},
         "fullDescription": {"text": check.why},
         "help": {"text": check.cure},
-        "helpUri": f"{DOCS}{check.id}/",
+        "helpUri": page_of(check),
         "properties": {"level": check.level, "basis": check.basis.value},
     }
 

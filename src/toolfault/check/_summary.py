@@ -36,7 +36,7 @@ MAX_FINDINGS: Final = 3
 #: How many tools a table shows.
 MAX_TOOLS: Final = 200
 
-DOCS: Final = "https://toolfault.github.io/checks/"
+_DOCS: Final = "https://toolfault.github.io/checks"
 
 
 class State(StrEnum):
@@ -95,6 +95,16 @@ class LevelView:
     name: str
     state: State
     checks: tuple[CheckView, ...]
+
+
+def page_of(check: Check) -> str:
+    """
+    Return the URL of the page on a check.
+
+    Args:
+        check: The check.
+    """
+    return f"{_DOCS}/{check.id}.html"
 
 
 def plain(text: object, limit: int = SHOWN) -> str:
