@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
@@ -46,7 +47,15 @@ FOLDERS: Final = (
     "specs/vectors/protocol-droid",
 )
 
-_LINK: Final = re.compile(r"(\]\()(?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
+#: Sections of the README that are pages of the site, by the page's path.
+SECTIONS: Final = {"works-with.md": "What it works with", "why-not.md": "Why not …"}
+
+#: How links of the README begin, which are read elsewhere, too.
+_REPOSITORY: Final = "https://github.com/toolfault/toolfault/blob/main/"
+
+_LINK: Final = re.compile(
+    rf"(\]\()(?!mailto:|#)((?:{re.escape(_REPOSITORY)})?[^):#\s]+)(#[^)\s]*)?(\))"
+)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -81,6 +90,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
             files.append(File.generated(config, name, abs_src_path=str(path)))
+    for name, title in SECTIONS.items():
+        files.append(File.generated(config, name, content=_readme_section(title)))
     for folder in FOLDERS:
         if files.get_file_from_path(f"{folder}/README.md") is None:
             name = f"{folder}/index.md"
@@ -88,6 +99,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             listing.inclusion = InclusionLevel.NOT_IN_NAV
             files.append(listing)
     return files
+
+
+def _readme_section(title: str) -> str:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    _, heading, after = readme.partition(f"\n## {title}\n")
+    if not heading:
+        raise PluginError(f"the README has no section {title!r}; see SECTIONS in docs/_site.py")
+    section = after.partition("\n## ")[0]
+    return f"# {title}\n{section}\n"
 
 
 def _listing(folder: Path) -> str:
@@ -105,7 +125,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def _site_link(link: re.Match[str], page: str, files: Files) -> str:
     opening, target, anchor, closing = link.groups(default="")
-    place = _on_site(_in_checkout(page), target)
+    path = target.removeprefix(_REPOSITORY)
+    place = _on_site(_in_checkout(page) if path == target else "", path)
     for candidate in (place, f"{place}/README.md", f"{place}/index.md"):
         if files.get_file_from_path(candidate):
             relative = posixpath.relpath(candidate, posixpath.dirname(page) or ".")

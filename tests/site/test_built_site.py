@@ -116,3 +116,15 @@ def test_pages_have_titles_of_their_own():
     ]
 
     assert len(titles) == len(set(titles))
+
+
+@pytest.mark.parametrize(("page", "text"), [("works-with.html", "FastMCP 4.2"), ("why-not.html", "tenacity")])
+def test_sections_of_the_readme_are_pages(page, text):
+    assert text in (SITE / page).read_text()
+
+
+def test_no_link_leads_out_to_a_page_that_is_here():
+    for page in PAGES:
+        for target in re.findall(r'href="https://github\.com/toolfault/toolfault/blob/main/([^"#]+)', page.read_text()):
+            here = target.removeprefix("docs/").removesuffix(".md").replace("README", "index")
+            assert not (SITE / f"{here}.html").exists(), (page, target)
