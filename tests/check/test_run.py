@@ -64,6 +64,15 @@ def test_a_level_is_not_reached_without_a_failure_from_outside():
     assert {one.outcome for one in report.results if one.check == "honest-cause"} == {Outcome.NOT_PROVOKED}
 
 
+@pytest.mark.parametrize(("name", "protocol"), [("Modern", "2026-07-28"), ("BothEras", "2025-11-25 and 2026-07-28")])
+def test_a_server_is_checked_in_each_era_that_it_speaks(name, protocol):
+    report = run(name, has_upstream=False).check()
+
+    assert failed(report, 4) == set()
+    assert report.reached_level == 4
+    assert report.protocol == protocol
+
+
 # ---- one flaw for each tool
 
 FLAWS = [
@@ -215,6 +224,11 @@ HOSTILE = {
     "LiesAboutHints": ({("refused", "delete_everything")}, {("refused", "both")}),
     "LeavesAChild": ({("survives", None)}, {("survives", "validates")}),
     "ReadsNothing": ({("answers", None), ("survives", None)}, {("answers", "validates")}),
+    "ClosesStdout": ({("answers", None), ("survives", None)}, {("survives", "validates")}),
+    "WritesLatin1": ({("stdout-clean", None)}, {("answers", None)}),
+    "FloodsStderr": (set(), {("answers", None), ("survives", None)}),
+    "WritesWindowsLines": (set(), {("stdout-clean", None)}),
+    "OddHandshake": (set(), {("answers", None)}),
     "Asks": (set(), {("answers", None), ("survives", None)}),
 }
 
@@ -229,7 +243,8 @@ def test_a_hostile_server_gets_a_verdict(name, monkeypatch):
 
     assert failed(report) >= bad
     assert failed(report) & good == set()
-    assert report.reached_level == 0 if bad - {("refused", "delete_everything")} else 1
+    level_1 = {check for check, _ in bad if CHECKS_BY_ID[check].level == 1}
+    assert (report.reached_level == 0) == bool(level_1)
 
 
 LISTINGS = {
@@ -237,6 +252,8 @@ LISTINGS = {
     "EndlessCursor": (200, "The listing of tools does not end; the first 200 were read"),
     "SameCursor": (1, "The listing of tools does not end; the first 1 were read"),
     "OddListing": (4, ""),
+    "HugeListing": (3, ""),
+    "RefusesListing": (0, ""),
 }
 
 

@@ -152,7 +152,91 @@ class Flawed(Server):
         return failure("n must be an integer of at least 0")
 
 
+class Modern(Server):
+    """
+    A server of the era without a handshake, and no other.
+    """
+
+    name = "modern"
+    handshake = ("server/discover",)
+
+    def answer(self, method, params):
+        version = (params.get("_meta") or {}).get(VERSION_KEY)
+        if method in ("initialize", "ping") and method not in self.handshake:
+            raise KeyError({"code": -32601, "message": f"Method not found: {method}"})
+        if version is None and self.handshake == ("server/discover",):
+            raise KeyError({"code": -32602, "message": "_meta says no protocol version"})
+        if version not in (None, "2026-07-28"):
+            data = {"supported": ["2026-07-28"], "requested": version}
+            raise KeyError({"code": -32022, "message": "Unsupported protocol version", "data": data})
+        if method == "server/discover":
+            info = {"name": self.name, "version": "1"}
+            result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "serverInfo": info}
+        else:
+            result = super().answer(method, params)
+        return {"resultType": "complete", **result} if version else result
+
+
+class BothEras(Modern):
+    handshake = ("initialize", "ping", "server/discover")
+
+
 # ---- hostile servers
+
+
+class FloodsStderr(Server):
+    def call_unknown(self, name):
+        for _ in range(500):
+            os.write(2, b"x" * 60_000)
+        return super().call_unknown(name)
+
+
+class ClosesStdout(Server):
+    """
+    Closes its output at the first call, and lives on.
+    """
+
+    def call_unknown(self, name):
+        os.close(1)
+        time.sleep(3600)
+
+
+class WritesLatin1(Server):
+    def call_unknown(self, name):
+        sys.stdout.buffer.write(b'{"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "\xe9"}}\n')
+        return super().call_unknown(name)
+
+
+class WritesWindowsLines(Server):
+    """
+    Line breaks that are no fault, and blank lines that are none either.
+    """
+
+    def send(self, message):
+        sys.stdout.write(json.dumps(message) + "\r\n\r\n")
+        sys.stdout.flush()
+
+
+class OddHandshake(Server):
+    def answer(self, method, params):
+        if method == "initialize":
+            return {"protocolVersion": 7, "serverInfo": ["x"], "capabilities": None}
+        return super().answer(method, params)
+
+
+class HugeListing(Server):
+    """
+    Thirty megabytes in one line, and names that fill a page.
+    """
+
+    tools = (tool("validates"), tool("x" * 300_000, is_read_only=False), tool("long", description="x" * 30_000_000))
+
+
+class RefusesListing(Server):
+    tools = ()
+
+    def list(self, params):
+        raise KeyError({"code": -32601, "message": "Method not found: tools/list"})
 
 
 class HangsAtStart(Server):
@@ -415,9 +499,16 @@ HOSTILE = {
         LeavesAChild,
         ReadsNothing,
         Asks,
+        FloodsStderr,
+        ClosesStdout,
+        WritesLatin1,
+        WritesWindowsLines,
+        OddHandshake,
+        HugeListing,
+        RefusesListing,
     )
 }
-SERVERS = {"good": Server, "flawed": Flawed, **HOSTILE}
+SERVERS = {"good": Server, "flawed": Flawed, "Modern": Modern, "BothEras": BothEras, **HOSTILE}
 
 
 if __name__ == "__main__":

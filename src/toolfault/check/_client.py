@@ -36,7 +36,7 @@ from toolfault.gateway._lines import LineSplitter
 
 
 #: The longest message that is read whole, in bytes.
-MAX_MESSAGE: Final = 16 * 1024 * 1024
+MAX_MESSAGE: Final = 64 * 1024 * 1024
 
 #: Seconds that a server has at most to say that it is alive.
 PING: Final = 5.0
@@ -50,8 +50,8 @@ _MAX_NOISE: Final = 500
 #: How much of stderr is kept, in bytes.
 _MAX_SAID: Final = 2000
 
-#: How many lines wait to be looked at.
-_MAX_WAITING: Final = 16
+#: How many lines wait to be looked at; each may be as long as a message.
+_MAX_WAITING: Final = 4
 
 _CHUNK: Final = 65536
 

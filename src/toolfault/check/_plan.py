@@ -7,6 +7,7 @@ Rule 2: planning calls no tool, and ends, whatever the server lists.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -29,6 +30,9 @@ _MAX_PAGES: Final = 200
 
 #: How many tools are provoked.
 _MAX_PROVOKED: Final = 100
+
+#: How much of a tool's name is shown, in characters.
+_MAX_NAME: Final = 200
 
 #: Seconds for an answer of a server that may not know what it is asked.
 _PROBE: Final = 5.0
@@ -275,16 +279,19 @@ class Planner:
         return True
 
     def _see(self, name: str, listed: dict[str, Any]) -> ToolSeen:
+        shown = shlex.quote(name[:_MAX_NAME])
         hints = as_object(listed.get("annotations"))
         writes = hints.get("readOnlyHint") is False or hints.get("destructiveHint") is True
         if name in self.options.writing:
             return ToolSeen(name, listed, may_run=True)
         if writes:
-            reason = f"The tool says that it writes; --allow-write {name} provokes it all the same."
+            reason = (
+                f"The tool says that it writes; --allow-write {shown} provokes it all the same."
+            )
             return ToolSeen(name, listed, may_run=False, reason=reason)
         if name in self.options.tools or hints.get("readOnlyHint") is True:
             return ToolSeen(name, listed, may_run=True)
-        reason = f"The tool has no readOnlyHint; --tool {name} says that it only reads."
+        reason = f"The tool has no readOnlyHint; --tool {shown} says that it only reads."
         return ToolSeen(name, listed, may_run=False, reason=reason)
 
     # ---- provocations
