@@ -55,7 +55,7 @@ class Run:
     options: Options = field(default_factory=Options)
     is_http: bool = False
     progress: Progress = _ignore
-    _began: float = 0.0
+    _began: float = field(default_factory=time.monotonic)
     _sent: int = 0
     _planned: int = 0
     _reasons: dict[str, str] = field(default_factory=dict[str, str])
