@@ -307,7 +307,8 @@ def test_a_class_that_is_not_installed_is_not_imported(capsys, name):
         ("ValueErorr", "did you mean ValueError?"),
         ("builtins.ValueErorr", "did you mean builtins.ValueError?"),
         ("ConnectTimeout", "several packages have a ConnectTimeout; write one of httpcore.ConnectTimeout"),
-        ("acme_missing.Strange", "install acme_missing"),
+        ("acme_missing.Strange", "install its package"),
+        ("snowflake.connector.errors.NobodyKnows", "there are rows for snowflake."),
         ("json.JSONEncoder", "json.JSONEncoder is not an exception class"),
         ("NothingLikeThisError", "write its dotted name"),
     ],
@@ -353,6 +354,14 @@ def test_what_ends_a_program_is_not_answered(capsys, name):
 
     assert found["failure"] is None
     assert "is not answered" in found["notes"][-1]
+
+
+def test_a_fault_is_its_own_rule_and_a_cancellation_has_a_note(capsys):
+    fault, cancelled = explain(capsys, "toolfault.ToolFault"), explain(capsys, "asyncio.CancelledError")
+
+    assert facts(fault["failure"])[3:] == ("envelope", "errors.py", "the envelope that the author raised")
+    assert cancelled["notes"] == ["A cancellation that the client asked for is not answered at all."]
+    assert explain(capsys, "SystemExit")["notes"] == []
 
 
 def test_every_builtin_exception_is_explained():

@@ -253,14 +253,23 @@ def _find_missing(name: str) -> Found:
     cls = _make_class(name)
     if verdict_by_class(cls) is None:
         raise UnknownClassError(
-            f"{package} is not installed, no table has a row for {name} itself, and the words of "
-            f"its name do not tell; install {package}, or give the error's text with --text"
+            f"{package} is not installed, no table has a row for {name} itself{_rows_of(package)}, "
+            "and the words of its name do not tell; install its package, or give the error's text "
+            "with --text"
         )
     note = (
         f"Not imported: {package} is not installed; the answer is that of the class's name, and "
         "the rows of its bases may say more."
     )
     return Found(cls, note)
+
+
+def _rows_of(package: str) -> str:
+    """
+    Return some rows that one of the class's bases may have, in parentheses; "" without any.
+    """
+    rows = [row for row in DEFAULT if row.startswith(f"{package}.")]
+    return f" (there are rows for {', '.join(rows[:4])})" if rows else ""
 
 
 # ---- instances

@@ -5,6 +5,7 @@ What one failure means: an exception, a text or an answer, and the rule that dec
 from __future__ import annotations
 
 import logging
+from asyncio import CancelledError
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ def explain_class(found: Found, made: Made) -> Explanation:
     if issubclass(found.cls, _PASSES):
         passes = f"{name} is not answered: it ends the program or the generator that it passes."
         return Explanation(name, None, notes=(*notes, passes))
-    if not issubclass(found.cls, Exception):
+    if issubclass(found.cls, CancelledError):
         notes.append(_CANCELLED)
     with _without_logs():
         tool = _judge(found, made, is_deliberate=False)

@@ -134,6 +134,8 @@ class Trace:
         found = self.finding
         if found is None:
             return None
+        if found.author is not None:
+            return Rule("envelope", "errors.py", "the envelope that the author raised")
         rule = self._meaning(found.verdict, self.steps)
         if rule is None:
             return Rule("default", "_judge", f"no rule tells: {found.reason}")
