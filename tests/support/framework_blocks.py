@@ -8,9 +8,8 @@ from pathlib import Path
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-#: What such a block imports, and the folder of the tests that run it.
+#: What such a block imports, and the folder of the tests that run it. FastMCP comes with some of the others.
 FRAMEWORKS = {
-    "fastmcp": "fastmcp",
     "langchain_mcp_adapters": "agents_mcp1",
     "strands": "agents_mcp1",
     "pydantic_ai": "agents",
@@ -21,6 +20,7 @@ FRAMEWORKS = {
     "crewai": "agents_crewai",
     "mcp_use": "agents_crewai",
     "fastapi": "services",
+    "fastmcp": "fastmcp",
 }
 
 
@@ -36,10 +36,10 @@ def framework_of(block):
 
 def pages():
     """
-    The pages whose blocks run: the README and the site's.
+    The pages whose blocks run: the README, the example's and the site's.
     """
     root = Path(__file__).parents[2]
-    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    return [root / "README.md", root / "example_server" / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def blocks_for(folder):
