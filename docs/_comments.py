@@ -21,9 +21,10 @@ class Comments(griffe.Extension):
         """
         Give a constant the comment that stands above it.
         """
-        if attr.docstring is not None or attr.lineno is None:
+        path = attr.filepath
+        if attr.docstring is not None or attr.lineno is None or isinstance(path, list):
             return
-        lines = attr.lines_collection[attr.filepath][: attr.lineno - 1]
+        lines = attr.lines_collection[path][: attr.lineno - 1]
         comment: list[str] = []
         while lines and lines[-1].startswith(_MARK):
             comment.insert(0, lines.pop().removeprefix(_MARK).strip())

@@ -6,11 +6,14 @@ The site of documentation is complete: every page, every public module, every co
 
 import json
 import re
+import typing
 from pathlib import Path
 
 import pytest
 
-from toolfault import McpErrorCategory, McpErrorCode
+from toolfault import Disclosure, Guidance, McpErrorCategory, McpErrorCode
+from toolfault._verdict import Origin, Outcome
+from toolfault.hooks import Stopped
 
 
 ROOT = Path(__file__).parent.parent
@@ -95,3 +98,27 @@ def test_the_page_of_all_codes_has_their_tables():
     assert {row["category"] for row in CODES["categories"]} == {category.value for category in McpErrorCategory}
     for row in CODES["categories"]:
         assert f"| `{row['category']}` | {row['meaning']} |\n" in page
+
+
+@pytest.mark.parametrize(
+    ("page", "heading", "values"),
+    [
+        ("guides/clients.md", "Why the attempts ended", typing.get_args(Stopped)),
+        ("guides/security.md", "Disclosure", [f"Disclosure.{value.name}" for value in Disclosure]),
+        ("guides/servers.md", "What the model reads", [f"Guidance.{value.name}" for value in Guidance]),
+        ("codes/index.md", "Categories", [category.value for category in McpErrorCategory]),
+        ("codes/index.md", "Retryable is not safe", typing.get_args(Outcome)),
+    ],
+)
+def test_a_table_of_values_is_complete(page, heading, values):
+    section = (DOCS / page).read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    first_cells = re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)
+
+    assert set(values) <= set(first_cells)
+
+
+@pytest.mark.parametrize("values", [typing.get_args(Origin), typing.get_args(Outcome)], ids=str)
+def test_the_table_of_facts_names_each_value(values):
+    page = (DOCS / "guides" / "servers.md").read_text()
+
+    assert [value for value in values if f"`{value}`" not in page] == []
