@@ -179,6 +179,25 @@ def test_references_and_combinators_are_followed(schema):
     assert "missing-argument:n" in made_for(schema)
 
 
+def test_properties_of_combined_schemas_are_all_tried():
+    combined = {"allOf": [shape(n={"type": "integer"}), shape(m={"type": "integer"})], "additionalProperties": True}
+
+    assert {"wrong-type:n", "wrong-type:m"} <= made_for({**combined, "additionalProperties": True}).keys()
+
+
+def test_a_sample_is_as_short_as_the_schema_asks():
+    found = arguments_of(shape(q={"type": "string", "maxLength": 3}, n={"type": "integer"}))
+
+    assert found["wrong-type:n"]["q"] == "too"
+
+
+@pytest.mark.parametrize("reference", ["elsewhere.json", "nowhere", "#nowhere"])
+def test_a_reference_that_is_not_a_pointer_leads_nowhere(reference):
+    schema = shape(n={"$ref": reference}) | {"nowhere": {"type": "integer"}, "lsewhere.json": {"type": "integer"}}
+
+    assert "wrong-type:n" not in made_for(schema)
+
+
 REMOTE = {"$ref": "https://schemas.acme.example/number.json"}
 
 

@@ -302,6 +302,9 @@ def clean(check, outcome, words, **changed):
         said(PASS, "The file path must be absolute"),
         said(PASS, "file_path is required"),
         said(PASS, "Error executing tool add: 1 validation error\nn\n  Field required"),
+        said(PASS, "n required"),
+        said(PASS, "N is required", expected=Expected(argument="N")),
+        said(FAIL, "N is required", expected=Expected(argument="x")),
         said(FAIL, "The number must not be negative"),
         said(FAIL, "Invalid arguments"),
         said(FAIL, "An integer must be given"),
@@ -417,6 +420,12 @@ def test_level_3_useful_and_clean(check, expected, row):
 
 META = {"io.github.toolfault/error": {"v": 1, "error": ENVELOPE}}
 DATA = {"io.github.toolfault/error": {"v": 1, "error": ENVELOPE}}
+#: Whether a value fits is past the validator's budget.
+UNDECIDED = ToolSeen(
+    "add",
+    {"name": "add", "outputSchema": {"allOf": [{"anyOf": [*({"const": n} for n in range(3000)), {}]}] * 2000}},
+    may_run=True,
+)
 FREE = ToolSeen("add", {"name": "add", "inputSchema": SCHEMA}, may_run=True)
 
 
@@ -470,6 +479,7 @@ def enveloped(expected, **changed):
         ("strict-client", FAIL, {"answer": failed("n", structuredContent={"code": "x", "message": "n"})}),
         ("strict-client", PASS, {"answer": typed(ENVELOPE), "tool": FREE}),
         ("strict-client", None, {"answer": error(-32602)}),
+        ("strict-client", None, {"answer": typed(ENVELOPE), "tool": UNDECIDED}),
         ("strict-client", None, {"answer": {"result": text("1")}}),
         ("retry-advice", PASS, upstream(typed(LIMITED), LIMIT)),
         ("retry-advice", PASS, upstream(typed({**LIMITED, "retry_after_seconds": 60}), LIMIT)),
@@ -488,6 +498,59 @@ def test_level_4_machine_readable(check, expected, row):
     row = dict(row)
     tool = row.pop("tool", TOOL) if isinstance(row.get("tool"), ToolSeen) else TOOL
     check_row(check, expected, tool=tool, **row)
+
+
+# ---- what a finding says
+
+
+@pytest.mark.parametrize(
+    ("check", "row", "says"),
+    [
+        ("answers", {"answer": None, "elapsed": 10.0}, "There was no answer within 10 seconds."),
+        ("answers", {"answer": None, "end": "ended with exit code 1"}, "the server ended with exit code 1."),
+        ("one-answer", {"answer": {**GOOD, "id": "7"}}, 'An answer has the id "7", which was not asked with.'),
+        ("one-answer", {"answer": [GOOD, GOOD, GOOD]}, "There were 3 answers to one request."),
+        ("flagged", {"answer": {"result": text("n", isError="true")}}, 'isError is "true"; only the value true'),
+        ("flagged", {"answer": {"result": text("[]")}, "kind": Kind.AUTHOR}, "The call was expected to fail"),
+        ("code-band", {"answer": error("E_ARGS")}, 'The code of the JSON-RPC error is "E_ARGS", not an integer.'),
+        ("says-something", {"answer": failed("KeyError: 'n'")}, "The first text is a single word."),
+        ("no-markup", {"answer": failed("n" * 9000)}, "The text has 9000 bytes; 8192 should be enough."),
+        ("honest-cause", upstream(failed("Not found")), "The failure reads as invalid_arguments; it was internal."),
+        ("envelope-valid", enveloped(FAIL, detail="x")[2], 'The envelope is not valid: it has a member "detail".'),
+        (
+            "retry-advice",
+            upstream(typed({**LIMITED, "retry_after_seconds": 30}), LIMIT),
+            "The upstream asked for 37 seconds; the failure asks for 30.",
+        ),
+        (
+            "retry-advice",
+            upstream(typed({**LIMITED, "retry_after_seconds": None}), LIMIT),
+            "The upstream asked for 37 seconds; the failure names no wait.",
+        ),
+    ],
+)
+def test_a_finding_states_the_fact(check, row, says):
+    found = {one.check: one for one in judge(make_exchange(**row), TOOL, is_http=False)}
+
+    assert any(says in finding.fault for finding in found[check].findings)
+
+
+def test_a_finding_shows_what_was_sent_and_what_came():
+    exchange = make_exchange(failed("x" * 9000), params={"name": "add", "arguments": {"n": "y" * 9000}})
+    (finding,) = next(one for one in judge(exchange, TOOL, is_http=False) if one.check == "no-markup").findings
+
+    assert finding.provocation == "missing-argument:n"
+    assert finding.sent.startswith('{"method":"tools/call","params":{"name":"add","arguments":{"n":"yyy')
+    assert finding.received.startswith('{"jsonrpc": "2.0", "id": 7, "result": {')
+    assert max(len(finding.sent), len(finding.received)) < 700
+    assert "characters)" in finding.sent
+
+
+def test_a_finding_about_noise_shows_it_where_no_answer_came():
+    exchange = make_exchange(None, noise=(b"listening on stdio",))
+    (finding,) = next(one for one in judge(exchange, TOOL, is_http=False) if one.check == "stdout-clean").findings
+
+    assert finding.received == "listening on stdio"
 
 
 # ---- checks of several answers
