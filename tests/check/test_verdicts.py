@@ -16,6 +16,7 @@ from toolfault.check._faults import FUNCTIONS, describe_flaw
 from toolfault.check._model import CHECKS, Answer, Exchange, Expected, Kind, Outcome, Provocation, ToolSeen
 from toolfault.check._provocations import PLANTED, TWO_IDS, UNKNOWN
 from toolfault.check._verdicts import judge, judge_all
+from toolfault.check._view import View
 
 
 PASS, FAIL, WARN, NOT_PROVOKED = Outcome.PASS, Outcome.FAIL, Outcome.WARN, Outcome.NOT_PROVOKED
@@ -354,6 +355,11 @@ def clean(check, outcome, words, **changed):
         ("no-secret", None, {"answer": {"result": text("postgres://admin:hunter2@db/prod")}}),
         clean("no-trace", PASS, "n must be an integer"),
         clean("no-trace", PASS, "n: see line 3 of the file"),
+        clean("no-trace", PASS, "n" + "\n" * 200_000),
+        clean("no-trace", PASS, "n" + "\n        at (" * 50_000),
+        clean("no-path", PASS, "n" + "/srv" * 100_000),
+        clean("no-markup", FAIL, "n" + "<html " * 100_000),
+        clean("says-something", PASS, "n is " + "_" * 300_000),
         clean("no-trace", FAIL, 'Traceback (most recent call last):\n  File "x.py", line 3\nValueError: n'),
         clean("no-trace", FAIL, '  File "/srv/x.py", line 3, in add'),
         clean("no-trace", FAIL, "TypeError: n\n    at add (/srv/index.js:3:7)\n    at node:internal/x:1:2"),
@@ -859,6 +865,15 @@ def test_a_deep_or_long_answer_is_judged_within_a_budget():
         message = {"jsonrpc": "2.0", "id": 7, **(answer if "result" in answer else {"result": answer})}
         exchange = Exchange(exchange.provocation, 7, (Answer(b"{}", message),))
         assert judge_all([exchange], [TOOL], is_http=False)
+
+
+@pytest.mark.parametrize("many", [["x"] * 100_000, [{"a": "x"}] * 100_000, ["y" * 1_000_000] * 10])
+def test_the_number_of_texts_that_are_looked_at_is_bounded(many):
+    message = {"jsonrpc": "2.0", "id": 7, **failed("n is wrong", _meta={"all": many})}
+    view = View(Exchange(make_exchange(None).provocation, 7, (Answer(b"{}", message),) * 3), TOOL, is_http=False)
+
+    assert 0 < len(view.strings) <= 20_000
+    assert sum(len(text) for _, text in view.strings) <= 2_000_000
 
 
 def test_a_verdict_changes_nothing_that_it_looks_at():

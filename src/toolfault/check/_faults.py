@@ -359,7 +359,7 @@ _LINE: Final = r"(?:^|\\n)"
 _TRACE: Final = re.compile(
     rf"""(?x)
     Traceback\ \(most\ recent\ call\ last\)
-    | {_LINE}\s*File\ \\?"[^"\n]{{1,500}}",\ line\ \d
+    | {_LINE}[\ \t]{{0,40}}File\ \\?"[^"\n]{{1,500}}",\ line\ \d
     | {_LINE}\s{{1,8}}at\ [^\n(]{{0,200}}\([^\n()]{{1,300}}:\d{{1,7}}(?::\d{{1,7}})?\)
     | {_LINE}\s{{1,8}}at\ (?:async\ )?(?:file://|/|node:)[^\n]{{1,300}}:\d{{1,7}}:\d{{1,7}}
     | {_LINE}\s{{1,8}}at\ [^\n]{{1,300}}\ in\ [^\n]{{1,300}}:line\ \d

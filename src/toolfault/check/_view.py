@@ -23,8 +23,9 @@ from toolfault.check._wire import as_array, as_object, encode, is_array, is_obje
 from toolfault.errors import ToolFault
 
 
-#: How many characters of an answer's texts are looked at.
+#: How many characters of an answer's texts are looked at, and what each text costs besides.
 _MAX_READ: Final = 2_000_000
+_COST: Final = 100
 
 #: The places of a failure that programs read.
 _PLACES: Final = frozenset({"structured_content", "meta", "tool_failure", "jsonrpc_error"})
@@ -188,7 +189,7 @@ class View:
         for answer in self.exchange.answers:
             for name, text in _iter_strings(answer):
                 found.append((name, text[:left]))
-                left -= len(text) + 1
+                left -= len(text) + _COST
                 if left <= 0:
                     return tuple(found)
         return tuple(found)
