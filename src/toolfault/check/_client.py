@@ -25,6 +25,7 @@ from toolfault.check._wire import (
     decode,
     encode,
     is_answer,
+    is_message,
     is_object,
     is_same_id,
     notification,
@@ -238,7 +239,6 @@ class StdioClient(Client):
         See `Client.provoke`.
         """
         request_id = self.next_id()
-        self._noise = []
         found: list[Answer] = []
         began = time.monotonic()
         self._send(self.message(provocation, request_id))
@@ -249,11 +249,13 @@ class StdioClient(Client):
             self._wait_for(request_id, timeout, found)
         elapsed = time.monotonic() - began
         is_alive = self._is_alive(min(timeout, PING), found)
+        # What came since the last time: also at the server's start.
+        noise, self._noise = tuple(self._noise), []
         return Exchange(
             provocation,
             request_id,
             tuple(found),
-            tuple(self._noise),
+            noise,
             elapsed,
             is_alive,
             self._describe_end() if self._has_ended else None,
@@ -368,7 +370,7 @@ class StdioClient(Client):
         """
         stripped = line.strip()
         message = decode(stripped)
-        if message is None:
+        if message is None or not is_message(message):
             if stripped and len(self._noise) < _MAX_KEPT:
                 self._noise.append(stripped[:_MAX_NOISE])
             return None

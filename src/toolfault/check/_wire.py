@@ -150,6 +150,13 @@ def is_answer(message: object) -> TypeGuard[dict[str, Any]]:
     )
 
 
+def is_message(message: Mapping[str, Any]) -> bool:
+    """
+    Tell whether a JSON object is a request, a notification or an answer.
+    """
+    return "method" in message or is_answer(message)
+
+
 def is_same_id(one: object, other: object) -> bool:
     """
     Tell whether two ids are the same, with their types: 7 is not "7".
