@@ -25,6 +25,7 @@ DOCS: Final = ROOT / "docs"
 OUTSIDE: Final = (
     "CHANGELOG.md",
     "LICENSE",
+    "SECURITY.md",
     "example_server/README.md",
     "specs/*.md",
     "specs/*.json",
