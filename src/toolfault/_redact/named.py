@@ -139,13 +139,19 @@ def _secret_after(text: str, separator: re.Match[str], name: Name) -> Span:
     if read is not None:
         return read(text, separator.end(), opening)
     query = separator[0] == "=" and name.before[-1:] in ("?", "&", "#")
+    if name.strength != CODE:
+        return _value_span(text, separator, opening, name, query=query)
     # In a query a code is a secret if it looks random, and elsewhere none.
-    strength = WEAK if query and name.strength == CODE else name.strength
-    if strength == CODE:
-        return NOWHERE
+    weak = name._replace(strength=WEAK)
+    return _value_span(text, separator, opening, weak, query=True) if query else NOWHERE
+
+
+def _value_span(
+    text: str, separator: re.Match[str], opening: re.Match[str] | None, name: Name, *, query: bool
+) -> Span:
     if opening is not None:
-        return _quotation_span(text, opening, strength)
-    start, end = _bare_value(text, separator, strength, query=query)
+        return _quotation_span(text, opening, name.strength)
+    start, end = _bare_value(text, separator, name.strength, query=query)
     # A list with colons, such as an ARN, is not a pair; a secret in it must look like one.
     in_list = separator[0] == ":" and name.before[-1:] == ":"
     return NOWHERE if in_list and not looks_chosen(text[start:end]) else (start, end)
@@ -161,10 +167,14 @@ def _is_pair(text: str, name: Name, opening: re.Match[str] | None) -> bool:
         return False
     quoted = text[opening.end() : opening.end() + 64].partition(opening[1])[0]
     if name.before[0] == "[":
-        if name.strength in (HEADER, COOKIE) or len(quoted) >= 20:
-            return True
-        return looks_chosen(quoted) and not is_numbered_name(quoted)
+        return _is_value_in_list(quoted, name.strength)
     return not quoted.isalpha() or is_mixed(quoted)
+
+
+def _is_value_in_list(quoted: str, strength: int) -> bool:
+    if strength in (HEADER, COOKIE) or len(quoted) >= 20:
+        return True
+    return looks_chosen(quoted) and not is_numbered_name(quoted)
 
 
 def _bare_value(text: str, separator: re.Match[str], strength: int, *, query: bool) -> Span:
@@ -217,21 +227,25 @@ def _quotation_span(text: str, opening: re.Match[str], strength: int) -> Span:
     value = text[start:end]
     if strength == PHRASE:
         return (start, end) if value.count(" ") >= 5 else NOWHERE
-    rest = pattern(_MORE_QUOTED).match(text, end) if _can_go_on(text, opening, end) else None
-    if rest is not None and looks_chosen(rest[0].rpartition(text[end])[2]):
-        return start, rest.end()
+    end_of_all, last = _rest_of_quotations(text, opening, end)
+    if looks_chosen(last):
+        return start, end_of_all
     if is_sentence(value) or not is_secret(value, strength):
         return NOWHERE
-    return (start, end) if rest is None else (start, rest.end())
+    return start, end_of_all
 
 
-def _can_go_on(text: str, opening: re.Match[str], end: int) -> bool:
+def _rest_of_quotations(text: str, opening: re.Match[str], end: int) -> tuple[int, str]:
     """
-    Tell whether a quoted text is the first of a list or of a concatenation.
+    Return where a list or concatenation of quoted texts ends, and its last text.
+
+    A quoted text that stands alone has its own end, and no last one.
     """
-    if "[" in opening[0]:
-        return True
-    return text[end + 1 : end + 4].lstrip().startswith(("||", "+"))
+    is_first = "[" in opening[0] or text[end + 1 : end + 4].lstrip().startswith(("||", "+"))
+    rest = pattern(_MORE_QUOTED).match(text, end) if is_first else None
+    if rest is None:
+        return end, ""
+    return rest.end(), rest[0].rpartition(text[end])[2]
 
 
 def _match_end(source: str, text: str, start: int) -> int:
