@@ -120,14 +120,13 @@ def decode_envelope(
         envelope = McpExecuteError.from_wire(body, revision="0.48")
     except InvalidEnvelope:
         return None
-    safe = {
-        "message": sanitize(envelope.message, MESSAGE_BYTES) or sanitize_first(texts()) or SILENT,
-        "hint": sanitize(envelope.hint, HINT_BYTES) or None,
-        # Oldest first, so the newest stand at the end.
-        "cause_chain": _sanitize_causes(envelope.cause_chain[-MAX_CAUSES:]),
-    }
-    changed = {name: text for name, text in safe.items() if text != getattr(envelope, name)}
-    return envelope.model_copy(update=changed) if changed else envelope
+    message = sanitize(envelope.message, MESSAGE_BYTES) or sanitize_first(texts()) or SILENT
+    hint = sanitize(envelope.hint, HINT_BYTES) or None
+    # Oldest first, so the newest stand at the end.
+    causes = _sanitize_causes(envelope.cause_chain[-MAX_CAUSES:])
+    if message == envelope.message and hint == envelope.hint and causes == envelope.cause_chain:
+        return envelope
+    return envelope.model_copy(update={"message": message, "hint": hint, "cause_chain": causes})
 
 
 # ---- facts

@@ -37,16 +37,16 @@ def convert_framework_answer(answer: object) -> object:
     if isinstance(answer, str):
         return _convert_text(answer)
     names = _member_names(answer)
-    if _is_plain_result(names):
-        return None
-    return next((convert(answer) for wanted, convert in _FORMS if wanted <= names), None)
-
-
-def _is_plain_result(names: AbstractSet[Any]) -> bool:
     # Most answers are the SDKs' own results, and known at a glance.
     if "isError" in names or "structuredContent" in names:
-        return "toolUseId" not in names
-    return "structured_content" in names and "tool_output" not in names
+        if "toolUseId" not in names:
+            return None
+    elif "structured_content" in names and "tool_output" not in names:
+        return None
+    for wanted, convert in _FORMS:
+        if wanted <= names:
+            return convert(answer)
+    return None
 
 
 def _member_names(answer: object) -> AbstractSet[Any]:

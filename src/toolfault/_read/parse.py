@@ -256,7 +256,8 @@ def _parse_task(task: object, reader: Reader, depth: int) -> ToolFault | None:
 
 
 def _parse_result(reading: Reading, reader: Reader) -> ToolFault:
-    return add_facts(_parse_parts(reading, reader), reading.ours)
+    fault = _parse_parts(reading, reader)
+    return add_facts(fault, reading.ours) if reading.meta else fault
 
 
 def _parse_parts(reading: Reading, reader: Reader) -> ToolFault:

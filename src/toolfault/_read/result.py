@@ -7,7 +7,7 @@ Rule 2: reading a member of a stranger's object never raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
@@ -126,17 +126,10 @@ def member(obj: Any, *names: str) -> Any:
     # A model with such a field is not a mapping, and asking that is slow.
     own = _own_fields(obj, names)
     if not own and is_mapping(obj):
-        return _first_safely(obj.get, names)
-    return _first_safely(lambda name: getattr(obj, name, None), own or names)
-
-
-def _first_safely(get: Callable[[str], Any], names: Iterable[str]) -> Any:
-    """
-    Return the first value that is not None of what *get* returns for names, or None.
-    """
-    for name in names:
+        return _first(obj, names)
+    for name in own or names:
         try:
-            value = get(name)
+            value: Any = getattr(obj, name, None)
         except Exception:  # noqa: BLE001, S112 -- a property of a stranger's object may raise anything
             continue
         if value is not None:
@@ -158,9 +151,12 @@ def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
     return type(value) is dict
 
 
-def _first(obj: dict[Any, Any], names: tuple[str, ...]) -> Any:
+def _first(obj: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
     for name in names:
-        value = obj.get(name)
+        try:
+            value = obj.get(name)
+        except Exception:  # noqa: BLE001, S112 -- as `member`
+            continue
         if value is not None:
             return value
     return None
