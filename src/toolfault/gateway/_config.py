@@ -44,6 +44,9 @@ _LOST: Final = {
     "oauth": "its oauth settings are for the host; remove them, and the gateway asks for a login",
     "auth": "its auth settings are for the host; remove them, and the gateway asks for a login",
     "requestInit": "its requestInit is for the host; write its headers as headers",
+    **dict.fromkeys(
+        ("env", "args"), "it has a URL, and env or args for a program; remove one of them"
+    ),
 }
 
 #: The option that keeps what unwrapping must know; the gateway itself ignores it.
@@ -308,12 +311,7 @@ def _read_url(entry: Node) -> tuple[list[str], tuple[str, Node]]:
     if len(given) > 1:
         raise UnknownFormError(f"it has both {given[0][0]} and {given[1][0]}; remove one")
     name, url = given[0]
-    kind = entry.member("type")
-    said = None if kind is None else kind.text
-    if said == "sse" or (kind is None and (url.text or "").rstrip("/").endswith("/sse")):
-        raise UnknownFormError(_SSE)
-    if kind is not None and said not in _HTTP_TYPES:
-        raise UnknownFormError("its type is not http; the gateway knows stdio and http")
+    said = _read_type(entry, url)
     if url.text is None or not url.text.startswith(_SCHEMES):
         raise UnknownFormError(
             f"its {name} does not begin with http:// or https://; write it whole"
@@ -321,9 +319,26 @@ def _read_url(entry: Node) -> tuple[list[str], tuple[str, Node]]:
     for member, reason in _LOST.items():
         if entry.member(member) is not None:
             raise UnknownFormError(reason)
-    if entry.member("env") is not None or entry.member("args") is not None:
-        raise UnknownFormError("it has a URL, and env or args for a program; remove one of them")
     return [said] if said else [], (name, url)
+
+
+def _read_type(entry: Node, url: Node) -> str | None:
+    """
+    Return the word for the transport; None if the entry says none.
+
+    Raises:
+        UnknownFormError: It is one that the gateway does not speak.
+    """
+    kind = entry.member("type")
+    if kind is None:
+        if (url.text or "").rstrip("/").endswith("/sse"):
+            raise UnknownFormError(_SSE)
+        return None
+    if kind.text == "sse":
+        raise UnknownFormError(_SSE)
+    if kind.text not in _HTTP_TYPES:
+        raise UnknownFormError("its type is not http; the gateway knows stdio and http")
+    return kind.text
 
 
 def _rename_headers(text: str, headers: Node) -> dict[str, str]:

@@ -68,21 +68,33 @@ def original(exc: BaseException) -> Raised:
     Return the exception below FastMCP's wrappers.
     """
     *wrappers, raised = links = _unwrap(exc)
-    phases: list[Phase] = [phase for phase in map(_phase_of, links) if phase is not None]
-    phase: Phase | None = phases[0] if phases else None
-    if is_of(raised, NotFoundError, DisabledError) and is_raised_inside(raised, (_SERVER,)):
-        if phase is None:
-            return Raised(raised, "lookup")
-        message = f"The tool calls another that the server does not have. {text_of(raised)}"
-        raised = ToolFault(McpErrorCode.INTERNAL, message)
-    elif is_of(raised, MCPError) and is_raised_inside(raised, (_FUNCTIONS,)):
-        raised = _timeout_fault(text_of(raised))
+    phase: Phase | None = next(filter(None, map(_phase_of, links)), None)
+    if phase is None and _is_missing(raised):
+        return Raised(raised, "lookup")
     masked = any(_is_masked(text_of(wrapper)) is not None for wrapper in wrappers)
     refusals = (wrapper for wrapper in reversed(wrappers) if is_of(wrapper, ValidationError))
-    refusal = next(refusals, None)
     if any(is_raised_inside(wrapper, (_RESOLVERS,)) for wrapper in wrappers):
-        return Raised(raised, "resolver", masked, refusal)
-    return Raised(raised, phase or "body", masked, refusal)
+        phase = "resolver"
+    return Raised(_translate(raised), phase or "body", masked, next(refusals, None))
+
+
+def _is_missing(exc: BaseException) -> bool:
+    """
+    Tell whether FastMCP's server did not find a tool, or may not call it.
+    """
+    return is_of(exc, NotFoundError, DisabledError) and is_raised_inside(exc, (_SERVER,))
+
+
+def _translate(exc: BaseException) -> BaseException:
+    """
+    Return a fault for what FastMCP itself raised while a tool ran; else the same exception.
+    """
+    if _is_missing(exc):
+        message = f"The tool calls another that the server does not have. {text_of(exc)}"
+        return ToolFault(McpErrorCode.INTERNAL, message)
+    if is_of(exc, MCPError) and is_raised_inside(exc, (_FUNCTIONS,)):
+        return _timeout_fault(text_of(exc))
+    return exc
 
 
 def _unwrap(exc: BaseException) -> list[BaseException]:
