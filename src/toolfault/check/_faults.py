@@ -18,10 +18,11 @@ from toolfault._envelope import InvalidEnvelope, McpExecuteError
 from toolfault._redact import Redactor
 from toolfault._redact.values import redact_member
 from toolfault._schema.bounded import BoundedValidator
-from toolfault.check._model import Answer, Kind
+from toolfault.check._model import Answer, Expected, Kind
 from toolfault.check._provocations import TWO_IDS
 from toolfault.check._view import View, holds_piece, names_argument
 from toolfault.check._wire import MODERN, as_object, encode, is_object, is_same_id
+from toolfault.errors import ToolFault
 
 
 #: The longest error text that is not too long, in bytes.
@@ -94,18 +95,19 @@ def _one_answer(view: View) -> Said:
     answers = [as_object(one.value) for one in view.exchange.answers]
     if view.is_raw or not answers:
         return None
-    faults: list[Fault] = []
+    return list(_iter_faults_of_answers(view, answers))
+
+
+def _iter_faults_of_answers(view: View, answers: list[dict[str, Any]]) -> Iterator[Fault]:
     wrong = [one for one in answers if one and not _has_known_id(view, one)]
     if wrong:
-        faults.append(
-            Fault(f"An answer has the id {show(wrong[0].get('id'))}, which was not asked with.")
-        )
+        given = show(wrong[0].get("id"))
+        yield Fault(f"An answer has the id {given}, which was not asked with.")
     known = sum(_has_known_id(view, one) for one in answers)
     if known > 1:
-        faults.append(Fault(f"There were {known} answers to one request."))
+        yield Fault(f"There were {known} answers to one request.")
     if any({"result", "error"} <= one.keys() for one in answers):
-        faults.append(Fault("An answer has both a result and an error."))
-    return faults
+        yield Fault("An answer has both a result and an error.")
 
 
 def _one_answer_each(view: View) -> Said:
@@ -332,8 +334,16 @@ def _no_echo(view: View) -> Said:
     if secret is None or not view.exchange.answers:
         return None
     if any(holds_piece(text, secret) for _, text in view.strings):
-        return [Fault("The secret in the request came back in the answer.")]
+        text = "The secret in the request came back in the answer."
+        return [Fault(text, is_warning=_quotes_name(view))]
     return []
+
+
+def _quotes_name(view: View) -> bool:
+    """
+    Tell whether what came back may be the name of a tool; the specification's example quotes it.
+    """
+    return view.kind is Kind.UNKNOWN_TOOL
 
 
 @cache
@@ -421,11 +431,12 @@ def _no_markup(view: View) -> Said:
     faults: list[Fault] = []
     if _MARKUP.search(text):
         faults.append(Fault("The text holds HTML."))
+    is_name = _quotes_name(view)
     if _CONTROL.search(text):
-        faults.append(Fault("The text holds control or invisible characters."))
+        faults.append(Fault("The text holds control or invisible characters.", is_name))
     size = len(text.encode(errors="replace"))
     if size > _MAX_TEXT:
-        faults.append(Fault(f"The text has {size} bytes; {_MAX_TEXT} should be enough."))
+        faults.append(Fault(f"The text has {size} bytes; {_MAX_TEXT} should be enough.", is_name))
     return faults
 
 
@@ -522,16 +533,19 @@ def _retry_advice(view: View) -> Said:
     fault = view.structured
     if fault is None:
         return [Fault("Nothing says whether to repeat the call.")] if is_telling else None
-    faults: list[Fault] = []
+    faults = list(_iter_wrong_advice(fault, expected))
+    return faults if faults or is_telling else None
+
+
+def _iter_wrong_advice(fault: ToolFault, expected: Expected) -> Iterator[Fault]:
     if fault.retryable != expected.is_transient:
         says = "retryable" if fault.retryable else "not retryable"
         is_so = "may pass" if expected.is_transient else "will not pass"
-        faults.append(Fault(f"The failure is marked {says}, and it {is_so} by itself."))
+        yield Fault(f"The failure is marked {says}, and it {is_so} by itself.")
     wait = fault.retry_after_seconds
     if expected.wait is not None and (wait is None or wait < expected.wait):
         says = "names no wait" if wait is None else f"asks for {wait}"
-        faults.append(Fault(f"The upstream asked for {expected.wait} seconds; the failure {says}."))
-    return faults if faults or is_telling else None
+        yield Fault(f"The upstream asked for {expected.wait} seconds; the failure {says}.")
 
 
 def show(value: object) -> str:
