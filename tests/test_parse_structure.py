@@ -78,9 +78,6 @@ CASES = [
     # Abilities of the client.
     ({"code": -32601, "message": "Method not found: sampling/createMessage"}, "permission_denied", False, None, ""),
     (result("Elicitation not supported"), "permission_denied", False, None, ""),
-    # Errors of others that look like errors of JSON-RPC.
-    ({"error": {"code": 8, "status": "RESOURCE_EXHAUSTED", "message": "q"}}, "quota_exceeded", True, None, ""),
-    ({"error": {"code": 16, "status": "UNAUTHENTICATED", "message": "q"}}, "permission_denied", False, None, ""),
     # Sessions that are gone, also through gateways.
     ({"code": -32600, "message": "Session not found"}, "mcp_server_unreachable", False, None, ""),
     ({"code": -32600, "message": "Bad Request: Missing session ID"}, "mcp_server_unreachable", False, None, ""),

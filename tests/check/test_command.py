@@ -82,7 +82,6 @@ def test_the_same_server_without_a_guard_gets_what_it_deserves(calls):
         ("structured", "weather"),
         ("retry-advice", "weather"),
         ("declared", "weather"),
-        ("no-echo", None),
     }
 
 

@@ -302,7 +302,9 @@ def test_a_lone_surrogate_that_comes_back_to_us_is_a_warning():
     report = run("EchoesNames", has_upstream=False).check()
 
     assert [one.outcome for one in report.results if one.check == "stdout-clean" and one.tool is None] == [Outcome.WARN]
-    assert failed(report) == {("no-echo", None), ("no-markup", None)}
+    warned = {one.check for one in report.results if one.outcome is Outcome.WARN and one.tool is None}
+    assert failed(report) == set()
+    assert warned >= {"no-echo", "no-markup"}
 
 
 def test_no_process_is_left(monkeypatch):

@@ -52,7 +52,7 @@ def parse_rpc_error(error: object, reader: Reader) -> ToolFault:
     fault = (
         _parse_data(data, message, received)
         or parse_dialect(received)
-        or _parse_words(code, message, as_mapping(data) or as_mapping(error), received, reader)
+        or _parse_words(code, message, as_mapping(data), received, reader)
     )
     return add_facts(fault, as_mapping(as_mapping(data).get(META_KEY)))
 
@@ -77,8 +77,6 @@ def _parse_words(
 ) -> ToolFault:
     """
     Return the fault that number and message describe, with what the data claim besides.
-
-    Without data, other members of the error may: an error of Google's has a status beside its code.
     """
     verdict = _verdict_for_number(code, message, reader)
     claim = read_claim(data) or Claim()

@@ -125,7 +125,8 @@ function withWordOf(claim: Claim, other: Claim): Claim {
 
 function readAlone(tables: Tables, object: JsonObject, now: number): Claim | undefined {
   const retryable = firstOf(object, FLAGS, flagOf);
-  const isShaped = retryable !== undefined && typeof object["category"] === "string";
+  const texts = [object["category"], object["message"]];
+  const isShaped = retryable !== undefined && texts.every((text) => typeof text === "string");
   const word = wordOf(tables, object, isShaped);
   const own = isCode(word) || (isShaped && word !== undefined && word === object["code"]);
   const said = messageOf(object);
