@@ -68,7 +68,8 @@ def original(exc: BaseException) -> Raised:
     Return the exception below FastMCP's wrappers.
     """
     *wrappers, raised = links = _unwrap(exc)
-    phase: Phase | None = next(filter(None, map(_phase_of, links)), None)
+    phases: list[Phase] = [phase for phase in map(_phase_of, links) if phase is not None]
+    phase: Phase | None = phases[0] if phases else None
     if phase is None and _is_missing(raised):
         return Raised(raised, "lookup")
     masked = any(_is_masked(text_of(wrapper)) is not None for wrapper in wrappers)
