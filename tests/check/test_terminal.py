@@ -72,6 +72,21 @@ def test_a_terminal_without_unicode_is_written_to():
     assert "Side by side" in shown
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["check", "--dry-run", "--", *COMMAND[-3:], "flawed"], ["explain", "ValueError"]],
+    ids=["check", "explain"],
+)
+def test_a_reader_that_goes_away_early_is_no_error(words):
+    words = [sys.executable, "-m", "toolfault", *words]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+        code = process.wait(60)
+
+    assert (code, said) == (1, b"")
+
+
 def test_a_reader_that_goes_away_is_no_error():
     words = [*COMMAND, "flawed"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -5,6 +5,7 @@ The command ``toolfault``. Each of its commands is a module that is loaded when 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -42,7 +43,7 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """
-    Run a command, and return its exit code: 2 for a wrong command line.
+    Run a command, and return its exit code: 2 for a wrong command line, 1 if nobody reads on.
 
     Args:
         arguments: The command line without the program's name. None: that of this process.
@@ -58,7 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module = _COMMANDS.get(name)
     if module is None:
         return _refuse(name)
-    code: int = importlib.import_module(module).main(given[1:])
+    try:
+        code: int = importlib.import_module(module).main(given[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on, as behind "head"; the interpreter would complain at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return code
 
 
