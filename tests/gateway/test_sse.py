@@ -88,3 +88,21 @@ def test_the_memory_for_an_endless_line_is_bounded():
         assert list(splitter.feed(b"x" * 1000)) == []
 
     assert len(splitter.rest()) <= 4096
+
+
+@pytest.mark.parametrize(
+    "stream", [b"data: x\r\n\r\n", b"data: x\r\r", b"data: x\n\n", b"id: 7\r\n\r\ndata: x\r\n\r\n"]
+)
+def test_a_whole_stream_stays_the_same_bytes_wherever_it_is_cut(stream):
+    for cut in range(len(stream) + 1):
+        splitter = EventSplitter(1000)
+        events = [*splitter.feed(stream[:cut]), *splitter.feed(stream[cut:]), *splitter.end()]
+
+        assert b"".join(event.raw for event in events) == stream, cut
+        assert [event.data for event in events if event.data is not None] == [b"x"]
+
+
+def test_an_event_that_a_server_does_not_end_is_one():
+    splitter = EventSplitter(1000)
+
+    assert [event.data for event in (*splitter.feed(b"data: x"), *splitter.end())] == [b"x"]

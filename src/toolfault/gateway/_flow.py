@@ -474,7 +474,5 @@ class Flow:
         except _BROKEN:
             # What it means is decided by what is still open.
             pass
-        if splitter.rest():
-            # Some servers do not end their last event.
-            for event in splitter.feed(b"\n\n"):
-                yield event
+        for event in splitter.end():
+            yield event

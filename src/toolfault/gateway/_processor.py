@@ -213,8 +213,8 @@ class Processor:
 
     def _take_part(self, splitter: EventSplitter, data: bytes, *, is_end: bool) -> bytes:
         events = list(splitter.feed(data))
-        if is_end and splitter.rest():
-            events += splitter.feed(b"\n\n")
+        if is_end:
+            events += splitter.end()
         parts = [take_event(self.session, event, self.clock(), self.note) for event in events]
         if is_end and self._open():
             reason = "The MCP server's stream ended without an answer."

@@ -126,6 +126,19 @@ class EventSplitter:
         """
         return bytes(self._raw)
 
+    def end(self) -> Iterator[Event]:
+        """
+        Yield what the end of the stream leaves.
+
+        That is an event without its empty line, which some servers send, or the second half of a
+        line break.
+        """
+        rest = self.rest()
+        if rest.strip(b"\r\n"):
+            yield from self.feed(b"\n\n")
+        elif rest:
+            yield Event(rest)
+
     def _read(self, part: bytes) -> None:
         self._keep(part)
         self._is_blank = self._is_blank and not part
